@@ -24,6 +24,7 @@ help: ## show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpreter)
+	@$(python) -m paimark.core.spark.launch.building
 	@$(python) -m compileall -q core paimark tui
 
 demo: setup ## build a small real warehouse, once, and open the console on it

@@ -54,8 +54,8 @@ SPELLED = (
 )
 # The catalog options that Paimark itself reads.
 VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION = "paimark.verify-wait", "paimark.recover-wait"
-LOCK_ENABLED, METASTORE = "lock.enabled", "metastore"
-_OWN = (VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION, LOCK_ENABLED, METASTORE)
+LOCK_ENABLED, METASTORE, PAIMON_JAR = "lock.enabled", "metastore", "paimon.jar"
+_OWN = (PAIMON_JAR, VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION, LOCK_ENABLED, METASTORE)
 _KNOWN = frozenset(SPELLED)
 _OF_ACCOUNTS = tuple(
     f"fs.azure.{name}."

@@ -8,9 +8,10 @@ from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
-from paimark.core.errors import Corrupt
+from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
+from paimark.core.table.follow_ups.iceberg import IcebergFiles, needed_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
@@ -65,7 +66,8 @@ def verify(
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
-    _compare(files, table, there, located, problems, orphans)
+    iceberg, unread_iceberg = _iceberg(files, table, located)
+    _compare(files, table, there, located, problems, orphans, iceberg)
     log, unreadable = _log(files, table)
     lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
     lost |= {each.path: each for each in lost_commits(files, table, there, needs)}
@@ -95,8 +97,8 @@ def verify(
         young=tuple(orphans.young),
         young_count=orphans.young_count,
         leftovers=tuple(orphans.leftovers),
-        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
-        warnings=(*_warnings(files, there), *unreadable),
+        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced and not unread_iceberg,
+        warnings=(*_warnings(files, there), *unreadable, *unread_iceberg),
         expired=tuple(summed_up(there, problems.lost_files, main_root(files, table))),
     )
 
@@ -107,6 +109,20 @@ def _log(files: Files, table: TablePath) -> tuple[list[Operation], tuple[str, ..
         return read_operations(files, table), ()
     except Corrupt as error:
         return [], (f"Whether a commit of Paimark's was overwritten can't be told: {error.message}",)
+
+
+def _iceberg(files: Files, table: TablePath, located: Located) -> tuple[IcebergFiles, tuple[str, ...]]:
+    """What Iceberg readers need that no version does; empty, with a warning, if it can't be read."""
+
+    def is_unneeded(address: str) -> bool:
+        _, _, below = address.rpartition(f"/{table.directory}/")
+        directory, _, name = f"{table.directory}/{below}".rpartition("/")
+        return name not in located.files.get(directory, {})
+
+    try:
+        return needed_files(files, table, is_unneeded), ()
+    except (Corrupt, FileMissing) as error:
+        return IcebergFiles(), (f"What Iceberg readers need can't be told: {error.message}",)
 
 
 def _warnings(files: Files, there: Versions) -> Iterator[str]:
@@ -130,6 +146,7 @@ def _compare(
     located: Located,
     problems: Problems,
     orphans: Orphans,
+    iceberg: IcebergFiles,
 ) -> None:
     for listed in data_directories(files, table):
         needed = located.files.pop(listed.directory, {})
@@ -140,6 +157,8 @@ def _compare(
                 continue
             wanted = needed.pop(entry.name, None)
             if wanted is None:
+                if entry.name in iceberg.needed or f"{listed.directory}/{entry.name}" in iceberg.own:
+                    continue
                 owner = owner_of(table, listed.directory, entry.name)
                 is_leftover = left_over(table, listed.directory, entry.name) is not None
                 orphans.add(listed.directory, entry, owner, is_leftover=is_leftover)

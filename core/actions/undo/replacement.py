@@ -16,6 +16,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.follow_ups.left_out import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
@@ -249,6 +250,8 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
     if reversal.archive is None:
         return reasons
     reasons += moving_refusals(context, reversal.archive)
+    ended = previous.head.snapshot.id if previous.head else 0
+    reasons += ids_given_again(context.files, table, ended)
     if strays := stray_commits(context.files, table):
         reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
         hint = f"Run `paimark rescue-commits {table.word} --name BRANCH` first."

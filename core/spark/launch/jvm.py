@@ -19,7 +19,6 @@ from pathlib import Path
 
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.processes import ending, was_killed
-from paimark.core.spark.compiling.jar_cache import PROPERTY
 from paimark.core.spark.launch.cds import Archive, archive_for
 from paimark.core.spark.launch.cluster import PACKAGE
 from paimark.core.spark.launch.home import SparkHome
@@ -85,14 +84,17 @@ _LIBRARIES = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PA
 _HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 
 
-def class_archive(java: Java, spark: SparkHome, settings: Mapping[str, str]) -> Archive | None:
+def class_archive(
+    java: Java, spark: SparkHome, settings: Mapping[str, str], jars: Sequence[Path]
+) -> Archive | None:
     """The archive of classes for this start; None if no archive would fit its options."""
     # The user's class path comes first, and Java refuses an archive that was made without it.
     if settings.get("spark.driver.extraClassPath") or any(
         option.startswith(_NOT_WITH_ARCHIVE) for option in _java_options(settings)
     ):
         return None
-    return archive_for(java.executable, str(spark.home / "jars" / "*"), spark.jars, FLAGS)
+    class_path = os.pathsep.join(map(str, (spark.home / "jars" / "*", *jars)))
+    return archive_for(java.executable, class_path, (*spark.jars, *jars), FLAGS)
 
 
 def launch(
@@ -118,7 +120,6 @@ def launch(
         *LATE_SECOND_COMPILER,
         *collector(_java_options(settings), os.environ),
         *(archive.start_flags(scratch) if archive is not None else ()),
-        *([f"-D{PROPERTY}={archive.path.with_suffix('')}"] if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dderby.system.home={scratch}",
         *realm_option(_java_options(settings), os.environ),

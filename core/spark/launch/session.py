@@ -17,6 +17,7 @@ from paimark.core.redaction import keep_secrets
 from paimark.core.spark.launch import cluster, jvm
 from paimark.core.spark.launch.cds import Archive
 from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.jars import loaded_jars
 from paimark.core.spark.launch.java import Java, find_java
 from paimark.core.spark.launch.masters.masters import require_known, require_master, start_failure
 from paimark.core.spark.launch.refused_settings import require_no_redirection, require_possible
@@ -94,7 +95,8 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     load_spark_env(spark)
     given = {**spark.defaults(), **start.conf}
     settings = spark_settings(start.master, given, scratch)
-    settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.hadoop)
+    own = loaded_jars(spark, start.options)
+    settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.hadoop, own)
     os.environ.update(environment)
     require_possible(settings)
     require_no_redirection(os.environ, start.master, given)
@@ -117,7 +119,7 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     java = find_java()
     if java.remark:
         print(f"paimark: {java.remark}", file=sys.stderr)
-    archive = jvm.class_archive(java, spark, settings)
+    archive = jvm.class_archive(java, spark, settings, jars)
     process = jvm.launch(java, spark, settings, scratch, archive, jars)
     with jvm.starting(process, java):
         session, nodes = _session(process, java, settings, start, joined, imports)

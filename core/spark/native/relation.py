@@ -17,7 +17,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from paimark.core.once import once_for_all
 from paimark.core.quoting import quoted
-from paimark.core.spark.compiling.compiled import Compiled, compiled, new_instance, send_to_executors
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.native.columns import FileColumns
 
 # Paimark's own columns. `state` refuses tables with columns of such names.
@@ -100,27 +100,17 @@ class Relations:
     def _make_format(self, file_format: str, with_bits: bool) -> Any:
         if not with_bits:
             return getattr(self._plain, file_format)()
-        compiler = self._surviving
         if file_format == "avro":
-            compiler = compiled(self._session, "SurvivingAvro", compiler)
-            send_to_executors(self._session, "surviving-avro.jar", compiler)
-            return new_instance(self._session, "SurvivingAvro", compiler=compiler)
-        return getattr(new_instance(self._session, "SurvivingRows", compiler=compiler), file_format)()
+            return new_instance(self._session, "scans.SurvivingAvro")
+        return getattr(new_instance(self._session, "scans.SurvivingRows"), file_format)()
 
     @once_for_all
     def _plain(self) -> Any:
         return _PlainFormats(self._session)
 
     @once_for_all
-    def _surviving(self) -> Compiled:
-        """The formats for files with bits. Their classes are sent to the executors."""
-        compiler = compiled(self._session, "SurvivingRows")
-        send_to_executors(self._session, "surviving-rows.jar", compiler)
-        return compiler
-
-    @once_for_all
     def _java(self) -> Any:
-        return new_instance(self._session, "Scans", self._session._jsparkSession)
+        return new_instance(self._session, "scans.Scans", self._session._jsparkSession)
 
 
 class _PlainFormats:

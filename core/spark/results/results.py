@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 
 from paimark.core.once import once_for_all
 from paimark.core.spark.arrow import in_zone, ipc_stream
-from paimark.core.spark.compiling.compiled import compiled, new_instance, send_to_executors
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.native.first_rows import SMALL_RESULT
 from paimark.core.spark.protocol import Batch, Columns
 from paimark.core.spark.results.outlet import Outlet
@@ -184,21 +184,11 @@ class Results:
 
     @once_for_all
     def _java(self) -> Any:
-        return new_instance(self._spark.session, "ResultRows", compiler=self._compiler)
+        return new_instance(self._spark.session, "scans.ResultRows")
 
     @once_for_all
     def _relay(self) -> Any:
-        session = self._spark.session
-        compiler = compiled(session, "RelayedRows", self._compiler)
-        send_to_executors(session, "relayed-rows.jar", compiler)
-        return new_instance(session, "RelayedRows", compiler=compiler)
-
-    @once_for_all
-    def _compiler(self) -> Any:
-        session = self._spark.session
-        compiler = compiled(session, "ResultRows")
-        send_to_executors(session, "result-rows.jar", compiler)
-        return compiler
+        return new_instance(self._spark.session, "scans.RelayedRows")
 
 
 def _job_ended(outlet: Outlet, job: Future[int]) -> None:

@@ -34,9 +34,16 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    settings: Mapping[str, str], warehouse: str, options: Mapping[str, str], hadoop: str
+    settings: Mapping[str, str],
+    warehouse: str,
+    options: Mapping[str, str],
+    hadoop: str,
+    own: Sequence[Path] = (),
 ) -> Prepared:
-    """`settings` are those of the start so far, which win; `hadoop` is the version in Spark."""
+    """`settings` are those of the start so far, which win; `hadoop` is the version in Spark.
+
+    `own` are Paimark's jars, whose classes this process and all tasks need.
+    """
     more = {"spark.redaction.regex": _SECRETS}
     environment = {}
     store = store_of(warehouse)
@@ -48,15 +55,18 @@ def prepared(
         if directory := options.get(CONF_DIR):
             environment["HADOOP_CONF_DIR"] = directory
     jars = [
-        jar
-        for each in jar_sets().values()
-        if each.name == store.kind and each.version == hadoop and not _is_named(each, settings)
-        for jar in _fetched(each)
+        *own,
+        *(
+            jar
+            for each in jar_sets().values()
+            if each.name == store.kind and each.version == hadoop and not _is_named(each, settings)
+            for jar in _fetched(each)
+        ),
     ]
     made = {**more, **settings, **_accessed(store, settings)}
     if jars and _goes_elsewhere(settings.get("spark.master", "local")):
         made[_JARS] = ",".join([*filter(None, [settings.get(_JARS)]), *map(str, jars)])
-        jars = []
+        jars = [*own]
     return Prepared(made, environment, jars)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimark.core.spark.compiling.compiled import compiled, send_to_executors
 from paimark.core.spark.stores.addresses import Store
 from paimark.core.spark.stores.settings import S3_CLIENT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CLASS = "RenewedS3"
+_CLASS = "paimark.stores.RenewedS3"
 _NUMBER = "paimark.s3.keys."
 
 
@@ -20,9 +19,6 @@ def renew_client(session: SparkSession, conf: Any, store: Store) -> None:
 
     `conf` is Hadoop's configuration of the session's context.
     """
-    made = compiled(session, _CLASS, package=__package__)
-    send_to_executors(session, "renewed-s3.jar", made)
-    conf.setClassLoader(made.loader)
     conf.set(f"fs.{store.scheme}.impl", _CLASS)
     conf.setBoolean(f"fs.{store.scheme}.impl.disable.cache", True)
     conf.setInt(f"{_NUMBER}{store.bucket}", conf.getInt(f"{_NUMBER}{store.bucket}", 0) + 1)

@@ -44,7 +44,7 @@ def repository(tmp_path: Path) -> dict[str, str]:
 
 
 def jars(*some: Jar) -> JarSet:
-    return JarSet("s3", find_spark().hadoop, "a test", some)
+    return JarSet("s3", "Hadoop", find_spark().hadoop, "a test", some)
 
 
 def java() -> Path:

@@ -13,11 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from paimark.core.once import once_for_all
-from paimark.core.spark.compiling.compiled import compiled, new_instance
 from paimark.core.spark.engine.planned.kept_plans import KeptPlans
 from paimark.core.spark.engine.plans import VIEW_KEY, Node
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.job_tag import job_tag
-from paimark.core.spark.native.summaries.frames import classes
 from paimark.core.spark.protocol import StageProgress
 
 # look: parse only. plan: plan the query unchanged. show: plan it to show rows; its LIMIT becomes `most`, and
@@ -136,7 +135,5 @@ class Queries:
     # Once for all threads: the thread that reports progress uses the same queries.
     @once_for_all
     def java(self) -> Any:
-        plans = compiled(self._session, "Plans", classes(self._session))
-        compiler = compiled(self._session, "Queries", plans)
         arguments = (self._session._jsparkSession, VIEW_KEY, self._prefix)
-        return new_instance(self._session, "Queries", *arguments, compiler=compiler)
+        return new_instance(self._session, "scans.Queries", *arguments)

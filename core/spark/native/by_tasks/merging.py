@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from pypaimon.schema.data_types import AtomicType, DataField
 from pyspark.sql.types import StructType
 
 from paimark.core.errors import FileMissing
-from paimark.core.spark.compiling.compiled import compiled, new_instance, send_to_executors
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.job_tag import tag_this_thread
 from paimark.core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, MergeRules
 from paimark.core.spark.merging.narrow import ages_overlap
@@ -34,7 +33,6 @@ from paimark.core.table.definition.stored_columns import KEY_PREFIX
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_PARTS = ("Values", "MergeTask", "Version", "FileReaders", "MergeCall", "KeyMerging")
 _GROUP = struct.Struct(">iB")
 _COUNT = struct.Struct(">i")
 _FILE = struct.Struct(">iqqii")
@@ -54,9 +52,7 @@ def merged_by_tasks(
     if not groups or not _are_read(groups):
         return [None] * len(groups)
     numbered = [needs_numbers(group.files) for group in groups]
-    java = new_instance(
-        spark, "KeyMerging", spark._jsparkSession, _rules_json(groups[0].rules), compiler=_compiler(spark)
-    )
+    java = new_instance(spark, "scans.KeyMerging", spark._jsparkSession, _rules_json(groups[0].rules))
     task_texts = [_task_json(task, groups, numbered, options) for task in merge_tasks(groups, task_rows)]
     tag_this_thread(spark.sparkContext)
     answers = java.merged(task_texts)
@@ -223,14 +219,3 @@ def _key_json(rules: MergeRules, key: Key) -> list[Any]:
 def _is_wide(type_text: str) -> bool:
     kind = ColumnType.of(type_text)
     return kind.name in ("DECIMAL", "NUMERIC") and kind.decimal[0] > _NARROW
-
-
-@cache
-def _compiler(spark: SparkSession) -> Any:
-    """The compiled last class, whose loader has all of them. All are sent to the executors."""
-    compilers: list[Any] = []
-    for name in _PARTS:
-        uses = compilers[-1] if compilers else None
-        compilers.append(compiled(spark, name, uses, __package__))
-    send_to_executors(spark, "key-merging.jar", *compilers)
-    return compilers[-1]

@@ -17,14 +17,12 @@ from pyspark.sql.types import StructType
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.once import once_for_all
-from paimark.core.spark import native
-from paimark.core.spark.compiling.compiled import compiled, new_instance
 from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.session_settings import DEFAULTS, LOOKUPS
 from paimark.core.spark.merging.model import MergeGroup, MergeRules
 from paimark.core.spark.merging.opening import file_opener
 from paimark.core.spark.merging.survive import by_age
-from paimark.core.spark.native import by_tasks
 from paimark.core.spark.native.bitmap import merge_bits
 from paimark.core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, rules_fields
 from paimark.core.spark.native.first_rows import SMALL_RESULT
@@ -45,7 +43,6 @@ _MOST_BYTES = 1 << 20
 # The bytes of deletion vectors, for one question.
 _MOST_BITS = 1 << 20
 _KEPT = 64
-_BY_TASKS = ("Values", "MergeTask", "Version", "FileReaders")
 
 Key = tuple[str, ...]
 T = TypeVar("T")
@@ -184,13 +181,7 @@ class Lookups:
 
     @once_for_all
     def _java(self) -> Any:
-        compiler = compiled(self._session, "Scans", None, native.__name__)
-        compiler = compiled(self._session, "SurvivingRows", compiler, native.__name__)
-        for name in _BY_TASKS:
-            compiler = compiled(self._session, name, compiler, by_tasks.__name__)
-        for name in ("ParquetBatches", "MatchingRows", "KeyLookup"):
-            compiler = compiled(self._session, name, compiler, __package__)
-        return new_instance(self._session, "KeyLookup", self._session._jsparkSession, compiler=compiler)
+        return new_instance(self._session, "scans.KeyLookup", self._session._jsparkSession)
 
 
 def _rules(selected: SelectedRows) -> MergeRules | None:

@@ -10,17 +10,8 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from paimark.core.spark import native
-from paimark.core.spark.compiling.compiled import compiled, new_instance
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.native.summaries.summary import SummaryRow
-
-
-@lru_cache(maxsize=1)
-def classes(session: SparkSession) -> Any:
-    """The compiled classes of summaries, made once per session."""
-    scans = compiled(session, "Scans", None, native.__name__)
-    columns = compiled(session, "SummaryColumns", scans, __package__)
-    return compiled(session, "Summaries", columns, __package__)
 
 
 def summary_frame(
@@ -34,4 +25,4 @@ def summary_frame(
 
 @lru_cache(maxsize=1)
 def _java(session: SparkSession) -> Any:
-    return new_instance(session, "Summaries", session._jsparkSession, compiler=classes(session))
+    return new_instance(session, "scans.Summaries", session._jsparkSession)

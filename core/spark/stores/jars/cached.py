@@ -13,7 +13,7 @@ from paimark.core.spark.stores.jars.lists import Jar, JarSet
 
 def directory_of(jars: JarSet) -> Path:
     """The directory of a set, which may not exist."""
-    return cache_directory() / "jars" / f"{jars.name}-hadoop-{jars.version}"
+    return cache_directory() / "jars" / f"{jars.name}-{jars.product.lower()}-{jars.version}"
 
 
 def cached_jars(jars: JarSet) -> list[Path]:

@@ -85,7 +85,7 @@ def _fetch(
 def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
     """Raises `Unavailable` for jars of another Hadoop than this Spark's."""
     theirs = spark.hadoop
-    if theirs != jars.version:
+    if jars.product == "Hadoop" and theirs != jars.version:
         artifact = ":".join(jars.jars[0].parts[:2])
         raise Unavailable(
             f"The jars for {jars.name} are listed for {jars.label}, and this is {theirs or 'none'}",

@@ -1,4 +1,4 @@
-"""The sets of jars, named like the kinds of stores: `s3`, `gcs`. A set fits one version of Hadoop."""
+"""The sets of jars: those of stores, named like their kinds (`s3`, `gcs`), and Paimon's own library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import NamedTuple
 
-_HEAD = re.compile(r"# for Hadoop (\S+): (.+)")
+_HEAD = re.compile(r"# for (\S+) (\S+): (.+)")
 
 
 class Jar(NamedTuple):
@@ -32,9 +32,10 @@ class Jar(NamedTuple):
 
 
 class JarSet(NamedTuple):
-    """`version` is the version of Hadoop that these jars fit. The first jar is the client of the store."""
+    """The jars fit that version of a `product`, such as Hadoop. The first jar of a store's is its client."""
 
     name: str
+    product: str
     version: str
     purpose: str
     jars: tuple[Jar, ...]
@@ -42,19 +43,20 @@ class JarSet(NamedTuple):
     @property
     def label(self) -> str:
         """`Hadoop 3.4.2`."""
-        return f"Hadoop {self.version}"
+        return f"{self.product} {self.version}"
 
 
 @cache
 def jar_sets() -> dict[str, JarSet]:
     """All sets, by name."""
     found = (each for each in (resources(__package__) / "checksums").iterdir() if each.name.endswith(".txt"))
-    sets = [_read(each.name.removesuffix(".txt"), each.read_text(encoding="utf-8")) for each in found]
+    sets = [read_jar_set(each.name.removesuffix(".txt"), each.read_text(encoding="utf-8")) for each in found]
     return {each.name: each for each in sorted(sets)}
 
 
-def _read(name: str, text: str) -> JarSet:
+def read_jar_set(name: str, text: str) -> JarSet:
+    """The set of a file as in `checksums/`."""
     head, *lines = text.splitlines()
     match = _HEAD.fullmatch(head)
     assert match is not None, head
-    return JarSet(name, match[1], match[2], tuple(Jar(*line.split()) for line in lines))
+    return JarSet(name, match[1], match[2], match[3], tuple(Jar(*line.split()) for line in lines))

@@ -1,0 +1,378 @@
+package paimark.scans;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.function.BiFunction;
+import java.util.regex.Pattern;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkJobInfo;
+import org.apache.spark.SparkStageInfo;
+import org.apache.spark.SparkStatusTracker;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.ExplainMode;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.command.ExplainCommand;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag$;
+
+/**
+ * Plans queries from text to frame in few calls: a call from Python takes longer than most of what it does.
+ *
+ * <p>One query is current at a time. Plans of earlier queries are kept under their numbers until {@code planQuery}
+ * leaves them out of {@code kept}.
+ */
+public class Queries {
+    /** Deterministic nodes: they give the same rows each time that they run on the same rows. */
+    private static final HashSet LASTING =
+            new HashSet(Arrays.asList(new Object[] {
+                "Aggregate", "CTERelationDef", "CTERelationRef", "Deduplicate", "Distinct", "Except", "Expand",
+                "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
+                "LocalRelation", "LogicalRDD", "Offset", "OneRowRelation", "Project", "Range", "ResolvedHint",
+                "Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"
+            }));
+
+    /** The beginnings of Spark's words for times relative to now. */
+    private static final Pattern CLOCK = Pattern.compile("(?i)[\\x00-\\x20]*(now|today|tomorrow|yesterday)");
+
+    private static final int MOST_STAND_INS = 64;
+
+    private final SparkSession session;
+    private final SessionCatalog catalog;
+    private final Plans plans;
+    private final String key;
+    private final String prefix;
+    private final ObjectMapper json = new ObjectMapper();
+    private final HashMap standIns = new HashMap();
+    private final HashMap plansKept = new HashMap();
+    private final HashMap tables = new HashMap();
+    private Dataset frame;
+    private ExplainMode mode;
+    private long number;
+
+    /** {@code key} is that of {@code Plans}; {@code prefix} begins the names of Paimark's own views. */
+    public Queries(SparkSession session, String key, String prefix) {
+        this.session = session;
+        this.catalog = session.sessionState().catalog();
+        this.plans = new Plans(key);
+        this.key = key;
+        this.prefix = prefix;
+    }
+
+    /** Sets the job tag of this thread, and removes all others; null for none. */
+    public void tag(String tag) {
+        SparkContext context = session.sparkContext();
+        context.clearJobTags();
+        if (tag != null) {
+            context.addJobTag(tag);
+        }
+    }
+
+    /**
+     * Parses a statement, and plans it if it is a query; {@code queries.py} describes the result, and the values of
+     * {@code planMode}. {@code limit} is how many rows will be shown, negative for all.
+     *
+     * <p>{@code views} is JSON: a list {@code [name, place, schema]} for each of our tables in it. {@code kept}, JSON
+     * too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
+     */
+    public synchronized String planQuery(
+            String text, String planMode, int limit, String views, long number, String kept, String tag)
+            throws Exception {
+        tag(tag);
+        settle(json.readTree(kept));
+        LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
+        ObjectNode description = json.createObjectNode();
+        LogicalPlan query = parsed;
+        if (planMode.equals("explain") && parsed instanceof ExplainCommand) {
+            query = ((ExplainCommand) parsed).logicalPlan();
+            mode = ((ExplainCommand) parsed).mode();
+        }
+        boolean reads = plans.isQuery(query);
+        description.put("kind", parsed.getClass().getSimpleName());
+        description.put("reads", reads);
+        if (reads && !planMode.equals("look")) {
+            Dataset planned = planned(query, json.readTree(views));
+            description.put("lasting", isLasting(planned.queryExecution().analyzed()));
+            describe(planMode.equals("show") ? shown(planned, limit, description) : planned, description);
+            this.number = number;
+        }
+        return description.toString();
+    }
+
+    /** The numbers of all stages and of finished stages of a tag's jobs, and the same for their tasks. */
+    public String progress(String tag) {
+        SparkStatusTracker tracker = session.sparkContext().statusTracker();
+        int stages = 0;
+        int stagesDone = 0;
+        int tasks = 0;
+        int tasksDone = 0;
+        int[] jobs = tracker.getJobIdsForTag(tag);
+        for (int job = 0; job < jobs.length; job++) {
+            scala.Option found = tracker.getJobInfo(jobs[job]);
+            int[] ids = found.isEmpty() ? new int[0] : ((SparkJobInfo) found.get()).stageIds();
+            for (int stage = 0; stage < ids.length; stage++) {
+                stages++;
+                scala.Option seen = tracker.getStageInfo(ids[stage]);
+                if (seen.isDefined()) {
+                    int all = ((SparkStageInfo) seen.get()).numTasks();
+                    int completed = ((SparkStageInfo) seen.get()).numCompletedTasks();
+                    tasks += all;
+                    tasksDone += completed;
+                    stagesDone += all == completed ? 1 : 0;
+                }
+            }
+        }
+        return stages + " " + stagesDone + " " + tasks + " " + tasksDone;
+    }
+
+    /** Replaces the current frame, and describes the new one as {@code planQuery} does. */
+    public String replaceFrame(Dataset instead) {
+        ObjectNode description = json.createObjectNode();
+        describe(instead, description);
+        return description.toString();
+    }
+
+    /** Sets the frame of one of our tables, by its place in the current query. */
+    public void put(String place, Dataset table) {
+        tables.put(place, table);
+    }
+
+    /** The frame of the current query, with those of its tables that were set. */
+    public synchronized Dataset frame() {
+        if (!tables.isEmpty()) {
+            frame = plans.withTables(frame, tables);
+            tables.clear();
+        }
+        return frame;
+    }
+
+    /** The output of EXPLAIN for the current query, with its tables. */
+    public String explained() {
+        return frame().queryExecution().explainString(mode);
+    }
+
+    /** The frame of a query by its number. */
+    public synchronized Dataset frame(long query, boolean ranBefore) {
+        Long key = Long.valueOf(query);
+        if (ranBefore) {
+            // A new frame, because one that has run keeps its computed results.
+            return Dataset.ofRows(session, planOf(key));
+        }
+        // A query that was given up may ask late, when the next one is current.
+        requireAtHand(key);
+        return frame();
+    }
+
+    /**
+     * The result of {@code ResultRows} for the frame of a query and {@code most}. If {@code place} is not null, the
+     * query must be the current one, and the {@code table} is set there first.
+     */
+    public byte[] few(BiFunction results, long query, boolean ranBefore, int most, String place, Dataset table) {
+        if (place != null) {
+            requireAtHand(Long.valueOf(query));
+            put(place, table);
+        }
+        return (byte[]) results.apply(frame(query, ranBefore), Integer.valueOf(most));
+    }
+
+    private LogicalPlan planOf(Long query) {
+        if (!plansKept.containsKey(query)) {
+            requireAtHand(query);
+            plansKept.put(query, frame().queryExecution().analyzed());
+        }
+        return (LogicalPlan) plansKept.get(query);
+    }
+
+    private void requireAtHand(Long query) {
+        if (frame == null || query.longValue() != number) {
+            throw new IllegalStateException("query " + query + " was not kept");
+        }
+    }
+
+    /** Drops the current query, and all plans that are not in {@code kept}. */
+    private void settle(JsonNode kept) {
+        HashSet numbers = new HashSet();
+        for (int place = 0; place < kept.size(); place++) {
+            numbers.add(Long.valueOf(item(kept, place).asLong()));
+        }
+        if (frame != null && numbers.contains(Long.valueOf(number))) {
+            planOf(Long.valueOf(number));
+        }
+        plansKept.keySet().retainAll(numbers);
+        frame = null;
+        number = 0;
+        tables.clear();
+    }
+
+    private Dataset planned(LogicalPlan parsed, JsonNode views) {
+        int made = 0;
+        try {
+            for (; made < views.size(); made++) {
+                JsonNode view = item(views, made);
+                String place = item(view, 1).asText();
+                catalog.createTempView(item(view, 0).asText(), standIn(place, item(view, 2).asText()), true);
+            }
+            return Dataset.ofRows(session, parsed);
+        } finally {
+            // The analysed plan no longer needs the views.
+            for (int place = 0; place < made; place++) {
+                catalog.dropTempView(item(item(views, place), 0).asText());
+            }
+        }
+    }
+
+    /** A table without rows, in the form of a view in the catalog. Its columns' metadata name its place. */
+    private TemporaryViewRelation standIn(String place, String schema) {
+        String known = place + ' ' + schema;
+        if (!standIns.containsKey(known)) {
+            if (standIns.size() >= MOST_STAND_INS) {
+                standIns.clear();
+            }
+            String name = prefix + "stand_in";
+            session.internalCreateDataFrame(
+                            session.sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class)),
+                            marked((StructType) DataType.fromJson(schema), place),
+                            false)
+                    .createOrReplaceTempView(name);
+            standIns.put(known, catalog.getRawTempView(name).get());
+            catalog.dropTempView(name);
+        }
+        return (TemporaryViewRelation) standIns.get(known);
+    }
+
+    private StructType marked(StructType schema, String place) {
+        Metadata mark = new MetadataBuilder().putString(key, place).build();
+        StructField[] fields = schema.fields();
+        StructField[] marked = new StructField[fields.length];
+        for (int number = 0; number < fields.length; number++) {
+            marked[number] = new StructField(fields[number].name(), fields[number].dataType(), true, mark);
+        }
+        return new StructType(marked);
+    }
+
+    /** The frame to run if that many rows will be shown. */
+    private Dataset shown(Dataset planned, int limit, ObjectNode description) {
+        LogicalPlan analyzed = planned.queryExecution().analyzed();
+        String most = limitOf(analyzed);
+        if (most == null) {
+            boolean isCut = limit >= 0 && isSorted(analyzed);
+            return isCut ? (Dataset) (Object) planned.limit(limit + 1) : planned;
+        }
+        LogicalPlan local = (LogicalPlan) analyzed.children().head();
+        if (!(local instanceof LocalLimit) || isSorted(((LocalLimit) local).child())) {
+            return planned;
+        }
+        // With its LIMIT, Spark would start a task for every partition, and discard most of the rows they read.
+        description.put("most", Integer.parseInt(most));
+        return Dataset.ofRows(session, ((LocalLimit) local).child());
+    }
+
+    /** Makes a frame the current one, and describes it. */
+    private void describe(Dataset described, ObjectNode description) {
+        frame = described;
+        description.put("columns", described.schema().json());
+        if (described.schema().fields().length > 0) {
+            plans.describeAll(described.queryExecution().optimizedPlan(), description.putArray("nodes"));
+        }
+    }
+
+    /** The number of a LIMIT at the top of the plan; null if there is none, or if it is an expression. */
+    private static String limitOf(LogicalPlan plan) {
+        if (!(plan instanceof GlobalLimit)) {
+            return null;
+        }
+        String rows = ((GlobalLimit) plan).limitExpr().toString();
+        return rows.matches("[0-9]{1,9}") ? rows : null;
+    }
+
+    /** Whether the statement gives the rows an order. */
+    private static boolean isSorted(LogicalPlan plan) {
+        LogicalPlan node = plan;
+        while (node instanceof Project || node instanceof SubqueryAlias || node instanceof Offset) {
+            node = (LogicalPlan) node.children().head();
+        }
+        return node instanceof Sort;
+    }
+
+    /** Whether the result depends only on our tables, and not on random values, the session or the clock. */
+    private boolean isLasting(LogicalPlan node) {
+        if (!LASTING.contains(node.getClass().getSimpleName())
+                || (node instanceof LogicalRDD && plans.placeOf(node) == null)
+                || (node instanceof View && !((View) node).desc().identifier().table().startsWith(prefix))) {
+            return false;
+        }
+        Iterator expressions = node.expressions().iterator();
+        while (expressions.hasNext()) {
+            if (!isLasting((Expression) expressions.next())) {
+                return false;
+            }
+        }
+        return areLasting(node.subqueries()) && areLasting(node.children());
+    }
+
+    private boolean areLasting(Seq plans) {
+        Iterator each = plans.iterator();
+        while (each.hasNext()) {
+            if (!isLasting((LogicalPlan) each.next())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isLasting(Expression expression) {
+        // Expressions of the session or the clock, which the optimiser replaces by values.
+        boolean isOfNow = expression instanceof Unevaluable && expression.foldable();
+        if (!expression.deterministic() || isOfNow || !isLastingText(expression)) {
+            return false;
+        }
+        Iterator each = expression.children().iterator();
+        while (each.hasNext()) {
+            if (!isLasting((Expression) each.next())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether a text has no relative time: the optimiser casts `today` and the like to dates and times. */
+    private static boolean isLastingText(Expression expression) {
+        if (!expression.foldable() || !(expression.dataType() instanceof StringType)) {
+            return true;
+        }
+        try {
+            Object text = expression.eval(null);
+            return text == null || !CLOCK.matcher(text.toString()).lookingAt();
+        } catch (Exception error) {
+            return false;
+        }
+    }
+
+    private static JsonNode item(JsonNode list, int number) {
+        return (JsonNode) (Object) list.get(number);
+    }
+}

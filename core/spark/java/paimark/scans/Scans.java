@@ -1,0 +1,287 @@
+package paimark.scans;
+
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.arrow.ArrowConverters$;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.execution.datasources.PartitionPath;
+import org.apache.spark.sql.execution.datasources.PartitionSpec;
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.BooleanType;
+import org.apache.spark.sql.types.ByteType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.ShortType;
+import org.apache.spark.sql.types.StringType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * Makes data frames of exactly the given files, in a table's columns.
+ *
+ * <p>Compiled where Spark runs, by the compiler that Spark ships for its own queries (Janino: no lambdas, no
+ * generics).
+ */
+public class Scans {
+    /** Options of Spark's readers. Paimon's writers use the Gregorian calendar for all times, as Spark since 3.0. */
+    private static final HashMap OPTIONS = new HashMap();
+
+    private final SparkSession session;
+
+    public Scans(SparkSession session) {
+        this.session = session;
+        OPTIONS.put("datetimeRebaseMode", "CORRECTED");
+        OPTIONS.put("int96RebaseMode", "CORRECTED");
+        // Columns of ORC files are matched by name, whatever the session's setting is.
+        OPTIONS.put("orc.force.positional.evolution", "false");
+        // A missing or corrupt file is an error, whatever the session's setting is: a rewrite without its rows
+        // would lose them.
+        OPTIONS.put("ignoreMissingFiles", "false");
+        OPTIONS.put("ignoreCorruptFiles", "false");
+    }
+
+    /**
+     * The rows of files in the columns of a {@code table}. That, {@code columns} (the files' own) and
+     * {@code constants} (with a value for each file) are schemas in JSON.
+     *
+     * <p>{@code listed} is JSON of files; {@code more} has further such texts, or is null. {@code number} is the
+     * column in which {@code SurvivingRows} numbers the rows that survive; null if all do. {@code made}, JSON too,
+     * has for each column of the table the quoted name of its source, or null.
+     */
+    public Dataset files(
+            String root,
+            FileFormat format,
+            String columns,
+            String constants,
+            String listed,
+            List more,
+            String number,
+            String table,
+            String made)
+            throws Exception {
+        ArrayList texts = new ArrayList();
+        texts.add(listed);
+        if (more != null) {
+            texts.addAll(more);
+        }
+        StructType constant = schema(constants);
+        HadoopFsRelation relation =
+                new HadoopFsRelation(
+                        new FileList(session, root, constant, texts),
+                        constant,
+                        schema(columns),
+                        scala.Option.apply(null),
+                        format,
+                        PythonUtils.toScalaMap(OPTIONS),
+                        session);
+        Dataset rows = (Dataset) (Object) session.baseRelationToDataFrame(relation);
+        if (number != null) {
+            rows = (Dataset) (Object) rows.where(functions.col(number).isNotNull());
+        }
+        return columns(rows, table, made);
+    }
+
+    /** So many rows of nulls in a table's columns, for a statement that needs no column. */
+    public Dataset counted(long rows, int slices, String table) throws Exception {
+        return columns((Dataset) (Object) session.range(0L, rows, 1L, slices), table, "[]");
+    }
+
+    /** Rows that are in this process: an Arrow batch in a table's columns, empty if there are no rows. */
+    public Dataset local(byte[] batch, String table) {
+        ArrayList batches = new ArrayList();
+        if (batch.length > 0) {
+            batches.add(batch);
+        }
+        return ArrowConverters$.MODULE$.toDataFrame(PythonUtils.toSeq(batches).iterator(), table, session);
+    }
+
+    private static Dataset columns(Dataset rows, String table, String made) throws Exception {
+        JsonNode names = new ObjectMapper().readTree(made);
+        StructField[] fields = schema(table).fields();
+        Column[] columns = new Column[fields.length];
+        for (int place = 0; place < fields.length; place++) {
+            JsonNode name = (JsonNode) (Object) names.get(place);
+            Column column = name == null || name.isNull() ? functions.lit(null) : functions.col(name.asText());
+            columns[place] = as(column, fields[place]);
+        }
+        return (Dataset) (Object) rows.select(columns);
+    }
+
+    private static Column as(Column column, StructField field) {
+        Column made = column.cast(field.dataType());
+        if (field.dataType() instanceof FloatType || field.dataType() instanceof DoubleType) {
+            // The same value, but an expression, so that no condition is pushed down to it: files' statistics
+            // leave out NaN, which Spark considers greater than all numbers, so it would skip rows.
+            made = functions.nanvl(made, functions.lit(Double.valueOf(Double.NaN)).cast(field.dataType()));
+        }
+        return made.as(field.name(), Metadata.empty());
+    }
+
+    /** A constant column's value in Spark's internal form: dates in days, times in microseconds. */
+    public static Object value(DataType type, String text) {
+        if (type instanceof StringType) {
+            return UTF8String.fromString(text);
+        }
+        if (type instanceof IntegerType || type instanceof DateType) {
+            return Integer.valueOf(text);
+        }
+        if (type instanceof BooleanType) {
+            return Boolean.valueOf(text);
+        }
+        if (type instanceof ByteType) {
+            return Byte.valueOf(text);
+        }
+        if (type instanceof ShortType) {
+            return Short.valueOf(text);
+        }
+        if (type instanceof DecimalType) {
+            DecimalType decimal = (DecimalType) type;
+            return Decimal.apply(new BigDecimal(text), decimal.precision(), decimal.scale());
+        }
+        return Long.valueOf(text);
+    }
+
+    private static StructType schema(String json) {
+        return (StructType) DataType.fromJson(json);
+    }
+}
+
+/**
+ * An index of exactly the given files, each with its own values of the partition columns. Lists no directory.
+ *
+ * <p>For Spark every file is a partition, in a directory of its own, whose name is its number.
+ */
+final class FileList extends PartitioningAwareFileIndex {
+    /** The key under which {@code SurvivingRows} looks for a file's bits. */
+    private static final String BITS = "__paimon_bits";
+
+    private final scala.collection.immutable.Seq roots;
+    private final PartitionSpec partitions;
+    private final scala.collection.mutable.LinkedHashMap files = new scala.collection.mutable.LinkedHashMap();
+    private final scala.collection.immutable.Map byDirectory;
+    private final HashMap bits = new HashMap();
+
+    /**
+     * {@code listed} has JSON lists of {@code [address, size, bits, value, ...]}: the values are texts or null,
+     * the bits base64, or null for a file that is read whole.
+     */
+    public FileList(SparkSession session, String root, StructType columns, List listed) throws Exception {
+        super(
+            session,
+            (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(),
+            scala.Option.apply(null),
+            PartitioningAwareFileIndex.$lessinit$greater$default$4());
+        ArrayList rootPaths = new ArrayList();
+        rootPaths.add(new Path(root));
+        ArrayList paths = new ArrayList();
+        HashMap directories = new HashMap();
+        ObjectMapper json = new ObjectMapper();
+        // By default Jackson refuses texts of over 20 MB.
+        json.getFactory().setStreamReadConstraints(
+                StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build());
+        for (int part = 0; part < listed.size(); part++) {
+            JsonNode some = (JsonNode) (Object) json.readTree((String) listed.get(part));
+            for (int number = 0; number < some.size(); number++) {
+                JsonNode each = item(some, number);
+                Path directory = new Path("/" + paths.size());
+                directories.put(directory, new FileStatus[] {file(each)});
+                Object[] values = new Object[columns.length()];
+                // The first value is the file's number: without a partition column Spark would list directories.
+                values[0] = Integer.valueOf(paths.size());
+                for (int place = 1; place < values.length; place++) {
+                    JsonNode text = item(each, place + 2);
+                    values[place] = text.isNull() ? null : Scans.value(columns.apply(place).dataType(), text.asText());
+                }
+                paths.add(new PartitionPath(new GenericInternalRow(values), directory));
+            }
+        }
+        this.roots = PythonUtils.toSeq(rootPaths);
+        this.byDirectory = PythonUtils.toScalaMap(directories);
+        this.partitions = new PartitionSpec(columns, PythonUtils.toSeq(paths));
+    }
+
+    private FileStatus file(JsonNode described) throws Exception {
+        Path path = new Path(item(described, 0).asText());
+        FileStatus file = new FileStatus(item(described, 1).asLong(), false, 1, 128L << 20, 0L, path);
+        files.put(path, file);
+        JsonNode ofRows = item(described, 2);
+        if (!ofRows.isNull()) {
+            HashMap beside = new HashMap();
+            beside.put(BITS, ofRows.binaryValue());
+            bits.put(path, new FileStatusWithMetadata(file, PythonUtils.toScalaMap(beside)));
+        }
+        return file;
+    }
+
+    /** Adds the files' bits, which Spark sends to tasks with the files. */
+    public scala.collection.immutable.Seq listFiles(
+            scala.collection.immutable.Seq onPartitions, scala.collection.immutable.Seq onData) {
+        scala.collection.immutable.Seq found = super.listFiles(onPartitions, onData);
+        if (bits.isEmpty()) {
+            return found;
+        }
+        ArrayList made = new ArrayList();
+        scala.collection.Iterator each = found.iterator();
+        while (each.hasNext()) {
+            PartitionDirectory directory = (PartitionDirectory) each.next();
+            ArrayList inside = new ArrayList();
+            scala.collection.Iterator listed = directory.files().iterator();
+            while (listed.hasNext()) {
+                FileStatusWithMetadata plain = (FileStatusWithMetadata) listed.next();
+                Object withBits = bits.get(plain.getPath());
+                inside.add(withBits == null ? plain : withBits);
+            }
+            made.add(new PartitionDirectory(directory.values(), PythonUtils.toSeq(inside)));
+        }
+        return PythonUtils.toSeq(made);
+    }
+
+    private static JsonNode item(JsonNode list, int number) {
+        return (JsonNode) (Object) list.get(number);
+    }
+
+    public PartitionSpec partitionSpec() {
+        return partitions;
+    }
+
+    public scala.collection.mutable.LinkedHashMap leafFiles() {
+        return files;
+    }
+
+    public scala.collection.immutable.Map leafDirToChildrenFiles() {
+        return byDirectory;
+    }
+
+    public scala.collection.immutable.Seq rootPaths() {
+        return roots;
+    }
+
+    public void refresh() {}
+
+    public String toString() {
+        return "PaimonFiles";
+    }
+}

@@ -1,0 +1,69 @@
+"""The jars that Spark's process and its tasks load for Paimark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from paimark.core.errors import Unavailable
+from paimark.core.spark.java.sources import JAR, digest, is_whole, sources
+from paimark.core.spark.launch.home import SparkHome
+from paimark.core.spark.stores.jars.cached import cached_jars
+from paimark.core.spark.stores.jars.lists import jar_sets
+from paimark.core.storage.known_options import PAIMON_JAR
+
+_PAIMON = re.compile(r"paimon-(?:bundle|spark-[0-9.]+_[0-9.]+|spark-[0-9.]+)-([0-9][^/]*)\.jar")
+
+_OLDEST = (1, 4)
+
+
+def engine_jar() -> Path:
+    """The jar of Paimark's own classes. Raises `Unavailable` if it is missing, or older than its sources."""
+    if not any(is_whole(digest(sources(with_library=each))) for each in (True, False)):
+        raise Unavailable(
+            "The engine's Java was not compiled, or its sources are newer",
+            "Run `make setup`, or `python -m paimark.core.spark.launch.building`.",
+        )
+    return JAR
+
+
+def paimon_jar(spark: SparkHome, options: Mapping[str, str]) -> tuple[list[Path], str]:
+    """The jar of Paimon's library to give to Spark, and its version.
+
+    No jar if Spark has one; also no version if there is none at all. The option `paimon.jar` comes first,
+    then a jar among Spark's own, then the one that `paimark jars fetch paimon` fetched. Raises `Unavailable`
+    for an option that names no such jar, and for a fetched jar that is damaged.
+    """
+    if named := options.get(PAIMON_JAR):
+        path = Path(named)
+        match = _PAIMON.fullmatch(path.name)
+        if match is None or not path.is_file():
+            raise Unavailable(
+                f"{PAIMON_JAR}={named} is no jar of Paimon's library",
+                "Name a paimon-bundle or paimon-spark jar, or leave the option out.",
+            )
+        if is_too_old(match[1]):
+            raise Unavailable(
+                f"{path.name} is of Paimon {match[1]}, and {_OLDEST[0]}.{_OLDEST[1]} or newer is needed",
+                "Leave the option out, and run `paimark jars fetch paimon`.",
+            )
+        return [path], match[1]
+    for jar in spark.jars:
+        # An older one on Spark's class path stays first there, so that no other can be given.
+        if match := _PAIMON.fullmatch(jar.name):
+            return [], match[1]
+    jars = jar_sets()["paimon"]
+    found = cached_jars(jars)
+    return found, jars.version if found else ""
+
+
+def is_too_old(release: str) -> bool:
+    """Whether a Paimon of that version lacks what the engine calls."""
+    numbers = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
+    return numbers < _OLDEST
+
+
+def loaded_jars(spark: SparkHome, options: Mapping[str, str]) -> list[Path]:
+    """All that they load. Raises `Unavailable` as `engine_jar` and `paimon_jar` do."""
+    return [engine_jar(), *paimon_jar(spark, options)[0]]

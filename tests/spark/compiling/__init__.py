@@ -1,1 +1,0 @@
-"""Compiled classes, kept between starts: never stale, never another user's, never half of them."""
