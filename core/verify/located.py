@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import Root
+from paimark.core.table.follow_ups.iceberg import IcebergFiles, needed_files
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
 from paimark.core.table.manifests.fold import Fold, FoldedFile
 from paimark.core.table.manifests.manifests import FileKey
@@ -87,6 +88,20 @@ def locate(
             located.unplaced.add(error.message)
     located.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
     return located
+
+
+def iceberg_files(files: Files, table: TablePath, located: Located) -> tuple[IcebergFiles, tuple[str, ...]]:
+    """What Iceberg readers need that no version does; empty, with a warning, if it can't be read."""
+
+    def is_unneeded(address: str) -> bool:
+        _, _, below = address.rpartition(f"/{table.directory}/")
+        directory, _, name = f"{table.directory}/{below}".rpartition("/")
+        return name not in located.files.get(directory, {})
+
+    try:
+        return needed_files(files, table, is_unneeded), ()
+    except (Corrupt, FileMissing) as error:
+        return IcebergFiles(), (f"What Iceberg readers need can't be told: {error.message}",)
 
 
 def _add_data(

@@ -18,9 +18,10 @@ from paimark.core.actions.roots.root_state import schema_state
 from paimark.core.actions.said import NEVER, final, job_that_writes
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
-from paimark.core.errors import Refused, StatementFailed, UsageError
+from paimark.core.errors import Refused, StatementFailed, UsageError, shortened
 from paimark.core.figures import listed
 from paimark.core.redaction import keep_secrets
+from paimark.core.spark.library.schema_check import schema_refusal
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -30,6 +31,8 @@ from paimark.core.travel.statements.alters import AlterKind, SchemaChange, read_
 
 ACTION = "alter-branch-schema"
 KINDS: tuple[AlterKind, ...] = get_args(AlterKind)
+# What an option may be depends on keys, columns and other options, which Paimon's library knows.
+_ASKED = frozenset({"set", "unset"})
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         change = _change(context, root, now, changes)
     except UsageError as error:
         refusals.append(Refusal(error.message, error.hint))
+    if refusal := _paimons_refusal(context, table, now, change.schema, changes):
+        refusals.append(refusal)
     what = f"{root.label} of {table.full_name}"
     described = "; ".join(change.clauses) or "leave it as it is"
     return Plan(
@@ -201,6 +206,22 @@ def _change(context: Context, root: Root, now: TableSchema, changes: tuple[Schem
         is_branch=root.branch is not None,
         now_ms=context.clock(),
     )
+
+
+def _paimons_refusal(
+    context: Context,
+    table: TablePath,
+    now: TableSchema,
+    new: TableSchema | None,
+    changes: tuple[SchemaChange, ...],
+) -> Refusal | None:
+    """Paimon's own refusal of the new schema, with which it would not open the table any more."""
+    if new is None or {each.kind for each in changes}.isdisjoint(_ASKED):
+        return None
+    why = schema_refusal(now, new, context.options)
+    if not why:
+        return None
+    return Refusal(f"Paimon refuses {table.full_name} with that: {shortened(why)}", "")
 
 
 def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:

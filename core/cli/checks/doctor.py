@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -32,6 +33,8 @@ from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
 from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.jars import is_too_old, paimon_jar
 from paimark.core.spark.launch.java import find_java
 from paimark.core.storage.files import Files
 from paimark.core.storage.known_options import require_files
@@ -114,6 +117,7 @@ Look = Callable[[], Iterator[Finding]]
 def _checks(options: GlobalOptions, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
+    yield "paimon library", lambda: _library(options)
     yield "spark", lambda: _spark(cluster_needs(options))
     yield "spark", lambda: _spark(cluster_has(options))
     yield "warehouse", lambda: _warehouse(options)
@@ -123,6 +127,28 @@ def _checks(options: GlobalOptions, table: str | None, *, deep: bool) -> Iterato
         yield table, lambda: _table(options, table)
     if table is not None and deep:
         yield "files", lambda: _files(options, table)
+
+
+def _library(options: GlobalOptions) -> Iterator[Finding]:
+    given: Mapping[str, str] = {}
+    with suppress(UsageError):
+        given = options.settings().options
+    spark = find_spark()
+    jars, release = paimon_jar(spark, given)
+    if not release:
+        yield Finding(
+            "paimon library",
+            "warning",
+            "it was not fetched: what Spark's own readers can't read is read by Python, or not at all",
+            "Run `paimark jars fetch paimon`.",
+        )
+        return
+    where = jars[0] if jars else spark.home / "jars"
+    if is_too_old(release):
+        detail = f"Paimon {release}, in {where}, is too old to be used"
+        yield Finding("paimon library", "warning", detail, "Give Spark a paimon-spark jar of 1.4 or newer.")
+        return
+    yield Finding("paimon library", "ok", f"Paimon {release}, in {where}")
 
 
 def _java() -> Iterator[Finding]:

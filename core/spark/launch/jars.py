@@ -15,6 +15,8 @@ from paimark.core.storage.known_options import PAIMON_JAR
 
 _PAIMON = re.compile(r"paimon-(?:bundle|spark-[0-9.]+_[0-9.]+|spark-[0-9.]+)-([0-9][^/]*)\.jar")
 
+_OLDEST = (1, 4)
+
 
 def engine_jar() -> Path:
     """The jar of Paimark's own classes. Raises `Unavailable` if it is missing, or older than its sources."""
@@ -41,13 +43,25 @@ def paimon_jar(spark: SparkHome, options: Mapping[str, str]) -> tuple[list[Path]
                 f"{PAIMON_JAR}={named} is no jar of Paimon's library",
                 "Name a paimon-bundle or paimon-spark jar, or leave the option out.",
             )
+        if is_too_old(match[1]):
+            raise Unavailable(
+                f"{path.name} is of Paimon {match[1]}, and {_OLDEST[0]}.{_OLDEST[1]} or newer is needed",
+                "Leave the option out, and run `paimark jars fetch paimon`.",
+            )
         return [path], match[1]
     for jar in spark.jars:
+        # An older one on Spark's class path stays first there, so that no other can be given.
         if match := _PAIMON.fullmatch(jar.name):
             return [], match[1]
     jars = jar_sets()["paimon"]
     found = cached_jars(jars)
     return found, jars.version if found else ""
+
+
+def is_too_old(release: str) -> bool:
+    """Whether a Paimon of that version lacks what the engine calls."""
+    numbers = tuple(int(part) for part in re.findall(r"\d+", release)[:2])
+    return numbers < _OLDEST
 
 
 def loaded_jars(spark: SparkHome, options: Mapping[str, str]) -> list[Path]:

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.config import Settings, cache_directory
+from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.stores.jars.cached import directory_of
 from paimark.core.spark.stores.jars.fetching import fetch
 from paimark.core.spark.stores.jars.lists import jar_sets
 from paimark.core.storage.open import open_files
@@ -42,20 +43,21 @@ def _fetched(directory: Path, run: int) -> str:
     if shutil.which("mvn") is None:
         raise ToolMissing("Maven is needed: mvn on PATH")
     directory.chmod(0o700)
-    _look_for_jars_in(directory)
     try:
         for name in _SETS:
-            fetch(jar_sets()[name], find_spark(), {}, lambda: find_java().executable)
+            found = fetch(jar_sets()[name], find_spark(), {}, lambda: find_java().executable)
+            shutil.copytree(found, directory / name)
     except Unavailable as error:
         raise ToolMissing(error.message) from error
     return "fetched"
 
 
 def _look_for_jars_in(directory: Path) -> None:
-    place = cache_directory() / "jars"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if not place.is_symlink():
-        place.symlink_to(directory)
+    for name in _SETS:
+        place = directory_of(jar_sets()[name])
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not place.exists():
+            place.symlink_to(directory / name)
 
 
 @contextmanager

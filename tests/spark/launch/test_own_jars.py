@@ -1,0 +1,64 @@
+"""The engine's jar and that of Paimon's library: which are loaded, and what is said if one is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimark.core.errors import Unavailable
+from paimark.core.spark.java import sources
+from paimark.core.spark.launch import building, jars
+from paimark.core.spark.launch.home import SparkHome, find_spark
+from paimark.core.spark.stores.jars.lists import jar_sets
+
+
+def test_a_jar_of_other_sources_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert jars.engine_jar() == sources.JAR
+    (tmp_path / "classes").mkdir()
+    for module in (sources, jars):
+        monkeypatch.setattr(module, "JAR", tmp_path / "engine.jar")
+    with pytest.raises(Unavailable, match="was not compiled") as told:
+        jars.engine_jar()
+    assert "make setup" in told.value.hint
+    sources.write_jar(tmp_path / "classes", sources.digest(sources.sources()[1:]))
+    with pytest.raises(Unavailable, match="its sources are newer"):
+        jars.engine_jar()
+    sources.write_jar(tmp_path / "classes", sources.digest(sources.sources(with_library=False)))
+    assert jars.engine_jar() == tmp_path / "engine.jar"
+
+
+def test_what_the_compiler_finds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "paimark").mkdir()
+    (tmp_path / "paimark/Wrong.java").write_text("package paimark; class Wrong { int n = true; }")
+    for name, value in (("ROOT", tmp_path), ("JAR", tmp_path / "engine.jar")):
+        monkeypatch.setattr(sources, name, value)
+    with pytest.raises(Unavailable, match=r"(?s)can't be compiled.*Wrong.java.*boolean"):
+        building.build()
+    assert not sources.JAR.exists()
+
+
+def test_the_library_is_the_named_one_or_sparks_or_the_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark = find_spark()
+    [fetched], release = jars.paimon_jar(spark, {})
+    assert (fetched.name, release) == ("paimon-bundle-1.4.2.jar", jar_sets()["paimon"].version)
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars/paimon-spark-4.0_2.13-2.0.0.jar").touch()
+    assert jars.paimon_jar(SparkHome(tmp_path, tmp_path), {}) == ([], "2.0.0")
+    named = tmp_path / "paimon-bundle-1.5-SNAPSHOT.jar"
+    named.touch()
+    assert jars.paimon_jar(spark, {"paimon.jar": str(named)}) == ([named], "1.5-SNAPSHOT")
+    for wrong in (tmp_path, tmp_path / "paimon-bundle-9.jar", fetched.with_name("other.jar")):
+        with pytest.raises(Unavailable, match="is no jar of Paimon's library"):
+            jars.paimon_jar(spark, {"paimon.jar": str(wrong)})
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert jars.paimon_jar(spark, {}) == ([], "")
+
+
+def test_a_library_that_is_too_old_is_refused(tmp_path: Path) -> None:
+    old = tmp_path / "paimon-bundle-1.3.1.jar"
+    old.touch()
+    with pytest.raises(Unavailable, match=r"is of Paimon 1\.3\.1, and 1.4 or newer is needed"):
+        jars.paimon_jar(find_spark(), {"paimon.jar": str(old)})
