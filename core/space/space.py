@@ -137,11 +137,10 @@ class _Sizes:
 
     def take(self, listed: Listed, *, is_control: bool = False) -> None:
         """Count a directory. `is_control`: it holds snapshots, tags and the like, no version's files."""
-        needed = self.located.files.get(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
                 continue
-            wanted = needed.pop(entry.name, None)
+            wanted = self.located.take(listed.directory, entry.name)
             if wanted is not None:
                 self._need(wanted, entry.size)
             else:
@@ -150,7 +149,7 @@ class _Sizes:
     def take_missing(self) -> None:
         """Count files that no listing had. A deletion counts them too, if metadata records their size."""
         optional = self.needs.optional
-        for needed in self.located.files.values():
+        for needed in (*self.located.files.values(), self.located.anywhere):
             for each in needed.values():
                 if not minus(each.users, optional):
                     continue

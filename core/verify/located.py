@@ -14,6 +14,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
 from paimark.core.table.manifests.fold import Fold, FoldedFile
 from paimark.core.table.manifests.manifests import FileKey
+from paimark.core.table.manifests.partitions import WritersPath
 from paimark.core.table.manifests.runs import Runs, members, union
 from paimark.core.verify.needs import NeededState, TableNeeds
 
@@ -41,7 +42,8 @@ class Located:
     """`files` by directory and name. `schemas`: by schema, the states that hold data files written with it.
 
     `unseen` counts files that lie outside the table's own directories; `unplaced` has the errors for files
-    whose directories can't be determined.
+    whose directories can't be determined. `anywhere` has by name those whose directories only their writers
+    know: they are looked for in all of the table's.
     """
 
     files: dict[str, dict[str, NeededFile]] = field(default_factory=lambda: defaultdict(dict))
@@ -49,6 +51,12 @@ class Located:
     sample: list[SampleFile] = field(default_factory=list)
     unseen: int = 0
     unplaced: set[str] = field(default_factory=set)
+    anywhere: dict[str, NeededFile] = field(default_factory=dict)
+
+    def take(self, directory: str, name: str) -> NeededFile | None:
+        """The need for a file that is there, which is then no longer looked for."""
+        wanted = self.files[directory].pop(name, None) if directory in self.files else None
+        return wanted or self.anywhere.pop(name, None)
 
     def add(self, path: str, size: int | None, users: Runs) -> None:
         directory, _, name = path.rpartition("/")
@@ -84,6 +92,8 @@ def locate(
     for name, file, key, users in _drained(needs.indexes):
         try:
             located.add_stored(directories.of(users).index_at(name, file.size, key), users)
+        except WritersPath:
+            located.anywhere[name] = NeededFile(file.size, users)
         except (Corrupt, NotFound, Refused) as error:
             located.unplaced.add(error.message)
     located.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
@@ -96,7 +106,7 @@ def iceberg_files(files: Files, table: TablePath, located: Located) -> tuple[Ice
     def is_unneeded(address: str) -> bool:
         _, _, below = address.rpartition(f"/{table.directory}/")
         directory, _, name = f"{table.directory}/{below}".rpartition("/")
-        return name not in located.files.get(directory, {})
+        return name not in located.files.get(directory, {}) and name not in located.anywhere
 
     try:
         return needed_files(files, table, is_unneeded), ()
@@ -116,6 +126,13 @@ def _add_data(
 ) -> None:
     try:
         data, *sides = directories.of(users).stored_at(name, file.size, key)
+    except WritersPath:
+        if key.external_path:
+            located.unseen += 1
+        else:
+            located.anywhere[name] = NeededFile(file.size, users)
+            located.anywhere.update((each, NeededFile(None, users)) for each in key.extra_files)
+        return
     except (Corrupt, NotFound, Refused) as error:
         located.unplaced.add(error.message)
         return

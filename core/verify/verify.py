@@ -58,8 +58,9 @@ def verify(
     there = versions(files, table)
     needs = needs_of(files, table, there, progress)
     located = locate(files, needs, partial(_is_sampled, share=read_data))
-    number = sum(map(len, located.files.values()))
-    size = sum(each.size or 0 for files_there in located.files.values() for each in files_there.values())
+    places = (*located.files.values(), located.anywhere)
+    number = sum(map(len, places))
+    size = sum(each.size or 0 for files_there in places for each in files_there.values())
     problems = Problems(files, needs, expired_elsewhere(there))
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
@@ -135,13 +136,12 @@ def _compare(
     iceberg: IcebergFiles,
 ) -> None:
     for listed in data_directories(files, table):
-        needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
                 if not is_inside(entry.name):
                     orphans.add(listed.directory, entry, owner_of(table, listed.directory, entry.name))
                 continue
-            wanted = needed.pop(entry.name, None)
+            wanted = located.take(listed.directory, entry.name)
             if wanted is None:
                 if iceberg.has(listed.directory, entry.name):
                     continue
@@ -151,7 +151,8 @@ def _compare(
             elif wanted.size is not None and entry.size != wanted.size:
                 detail = f"it has {entry.size} bytes, and should have {wanted.size}"
                 problems.add_of("size", f"{listed.directory}/{entry.name}", detail, wanted.users)
-        problems.add_missing(listed.directory, needed)
+        problems.add_missing(listed.directory, located.files.pop(listed.directory, {}))
+    problems.add_missing(table.directory, located.anywhere)
     for listed in control_directories(files, table, list(there.roots)):
         needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:
