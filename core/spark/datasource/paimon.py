@@ -22,8 +22,6 @@ from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.datasource.merged.judgement import functions as merging_functions
 from paimark.core.spark.datasource.merged.judgement import is_small
 from paimark.core.spark.datasource.merged.reading import merged_rows
-from paimark.core.spark.datasource.rust.choice import Choice
-from paimark.core.spark.datasource.rust.reading import SplitReader
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike.aggregates import require_merged_alike
 from paimark.core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
@@ -147,7 +145,7 @@ def require_no_ignored_deletes(scan: Scan, table: Any, splits: Iterable[Any]) ->
 def read_splits(
     scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of splits, merged if the table has a primary key; pypaimon-rust reads the splits that it may.
+    """The rows of splits, merged if the table has a primary key.
 
     Raises `Refused` for a value that doesn't fit the current type of its column, and for rows that pypaimon
     can't merge, or whose deletion vectors it can't read; `Corrupt` for a file that differs from its manifest.
@@ -189,13 +187,13 @@ def read_splits(
         ) from error
 
 
-def split_readers(scan: Scan) -> str:
-    """Describe which of the two readers reads which splits, or why the scan is refused."""
+def why_refused(scan: Scan) -> str:
+    """Why the scan is refused; empty if it is not."""
     try:
-        splits = plan_splits(scan, ()) if scan.snapshot else []
+        _ = plan_splits(scan, ()) if scan.snapshot else []
     except Refused as refused:
-        return f"refused: {refused.message}"
-    return Choice(scan, open_table(scan)).describe(splits)
+        return refused.message
+    return ""
 
 
 def _read(scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
@@ -207,22 +205,11 @@ def _read(scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]
     padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
 
     functions = merging_functions(table, columns) if _reads_all(scan, condition, padded) else None
-
-    def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:
-        reader = builder.new_read()
-        if functions is not None:
-            for split in part:
-                rows = merged_rows(table, reader, split, functions) if is_small(split) else None
-                yield from reader.to_arrow_batch_reader([split]) if rows is None else rows
-            return
-        if not padded:
-            yield from reader.to_arrow_batch_reader(part)
-            return
-        for split in part:
-            yield from without_padding(scan.name, reader.to_arrow_batch_reader([split]), padded, split)
-
-    reader = SplitReader(table, columns, condition, by_python)
-    return reader.batches(Choice(scan, table), splits)
+    reader = builder.new_read()
+    for split in splits:
+        rows = merged_rows(table, reader, split, functions) if functions and is_small(split) else None
+        batches = reader.to_arrow_batch_reader([split]) if rows is None else rows
+        yield from without_padding(scan.name, batches, padded, split) if padded else batches
 
 
 def _reads_all(scan: Scan, condition: Any, padded: Collection[str]) -> bool:

@@ -75,8 +75,7 @@ class Scan(TableAddress, frozen=True):
     `columns` are those that the statement needs, None for all; the others are returned as nulls. `limit` is
     the most rows that a reader has to return. Without `filters` the reader ignores pushed conditions, so that
     several plans can use it: Spark pushes the conditions of only one of them. `only` are the names of the
-    data files to read, None for all of the snapshot. `beside` is for the native readers. Without `rust`,
-    pypaimon in Python reads all files.
+    data files to read, None for all of the snapshot. `beside` is for the native readers.
     """
 
     snapshot: str = ""
@@ -85,7 +84,6 @@ class Scan(TableAddress, frozen=True):
     filters: bool = True
     only: tuple[str, ...] | None = None
     beside: Beside | None = None
-    rust: bool = True
 
 
 @dataclass(frozen=True, slots=True)

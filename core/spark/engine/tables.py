@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from paimark.core.errors import StatementFailed, failing_at
 from paimark.core.spark.comparing.restricted import restricted
-from paimark.core.spark.datasource.paimon import split_readers
+from paimark.core.spark.datasource.paimon import why_refused
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
 from paimark.core.spark.library.reads import LibraryReads
@@ -66,7 +66,8 @@ class OpenedTable:
         line = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
         if self.scan is None or self.native is not None or self.by_library is not None:
             return line
-        return f"{line}; {split_readers(self.scan)}"
+        refused = why_refused(self.scan)
+        return f"{line}; refused: {refused}" if refused else line
 
 
 def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:
@@ -207,7 +208,7 @@ def opened_scan(
             return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
         require_obeyed(scan.name, scan.table_schema.options, scan.branch, scope)
         told = replace(reading, scan=SCANNED)
-        return OpenedTable(use, reading.table, told, natives.for_python(alone), why_not=str(why))
+        return OpenedTable(use, reading.table, told, alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 
 

@@ -47,10 +47,9 @@ _STOCK_PREFIX = "spark.paimon."
 _STOCK_HINT = (
     "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF. Options of a table: ALTER TABLE."
 )
-# `pypaimon`: the Python source with pypaimon only.
 _ON_OFF = ("on", "off")
 _WORDS = {
-    SCAN: ("auto", "library", "python", "pypaimon"),
+    SCAN: ("auto", "library", "python"),
     **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
 }
 _NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}

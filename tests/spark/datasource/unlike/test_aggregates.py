@@ -110,8 +110,7 @@ def test_a_sum_that_its_column_can_t_hold(tmp_path: Path, judge: Judge) -> None:
     with pytest.raises(
         Refused, match=r"The merged value of rows of d\.t is too large for their column: .*200"
     ):
-        # pypaimon-rust begins anew at the other end, as stock Paimon does.
-        list(row_batches(replace(_scan(tmp_path), rust=False)))
+        list(row_batches(_scan(tmp_path)))
 
 
 def _scan(warehouse: Path) -> Scan:

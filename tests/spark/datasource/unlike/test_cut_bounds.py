@@ -25,15 +25,13 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize("rust", [True, False])
-def test_a_bound_that_java_cuts_wrongly_rules_nothing_out(tmp_path: Path, judge: Judge, rust: bool) -> None:
+def test_a_bound_that_java_cuts_wrongly_rules_nothing_out(tmp_path: Path, judge: Judge) -> None:
     judge.create(tmp_path, "d.t", {"c": "STRING"}, options={"bucket": "-1"})
     for text in (TEXT, "a"):
         judge.put(tmp_path, "d.t", [("+I", [text])])
     files, root = LocalFiles(str(tmp_path)), TablePath("d", "t").root()
     latest = Lineage(files, root).latest()
     scan = make_scan(WarehouseAccess(files, str(tmp_path), {}), root, latest, pinned=False)
-    scan = replace(scan, rust=rust)
     for each in CONDITIONS:
         splits = plan_splits(scan, [each])
         assert len(splits[0].files) == 1, each
