@@ -19,9 +19,6 @@ from paimark.core.errors import Corrupt, Refused
 from paimark.core.spark.datasource.conditions import PypaimonCondition, predicate
 from paimark.core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
 from paimark.core.spark.datasource.file_io import file_io
-from paimark.core.spark.datasource.merged.judgement import functions as merging_functions
-from paimark.core.spark.datasource.merged.judgement import is_small
-from paimark.core.spark.datasource.merged.reading import merged_rows
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike.aggregates import require_merged_alike
 from paimark.core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
@@ -198,23 +195,16 @@ def why_refused(scan: Scan) -> str:
 
 def _read(scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
     builder, table = _builder(scan, conditions, splits), open_table(scan)
-    condition = predicate(builder.new_predicate_builder(), conditions)
-
     columns = _columns(scan, table, splits)
     require_near_times(scan.name, table, columns, splits)
     padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
 
-    functions = merging_functions(table, columns) if _reads_all(scan, condition, padded) else None
     reader = builder.new_read()
+    if not padded:
+        yield from reader.to_arrow_batch_reader(splits)
+        return
     for split in splits:
-        rows = merged_rows(table, reader, split, functions) if functions and is_small(split) else None
-        batches = reader.to_arrow_batch_reader([split]) if rows is None else rows
-        yield from without_padding(scan.name, batches, padded, split) if padded else batches
-
-
-def _reads_all(scan: Scan, condition: Any, padded: Collection[str]) -> bool:
-    """Whether all rows are read, as they are in the files."""
-    return condition is None and scan.limit is None and not padded
+        yield from without_padding(scan.name, reader.to_arrow_batch_reader([split]), padded, split)
 
 
 def without_padding(

@@ -64,11 +64,10 @@ def test_values_of_all_functions(tmp_path: Path, judge: Judge) -> None:
         back = [values[-1 - step] if step < len(values) else None for *_, values in columns]
         judge.put(tmp_path, "d.t", [("+I", [1, *forth]), ("+I", [2, *back])])
     expected = sorted(judge.rows(tmp_path, "d.t"), key=repr)
-    for rust in (True, False):
-        batches = row_batches(replace(_scan(tmp_path), rust=rust))
-        found = as_judged([list(row.values()) for batch in batches for row in batch.to_pylist()])
-        named = [dict(zip(schema.names, row, strict=True)) for row in found]
-        assert repr(named) == repr([dict(zip(schema.names, _pairs(row), strict=True)) for row in expected])
+    batches = row_batches(_scan(tmp_path))
+    found = as_judged([list(row.values()) for batch in batches for row in batch.to_pylist()])
+    named = [dict(zip(schema.names, row, strict=True)) for row in found]
+    assert repr(named) == repr([dict(zip(schema.names, _pairs(row), strict=True)) for row in expected])
 
 
 def _pairs(row: list[Any]) -> list[Any]:

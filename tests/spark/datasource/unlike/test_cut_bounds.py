@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from msgspec.structs import replace
-
 from paimark.core.spark.datasource.conditions import PypaimonCondition
 from paimark.core.spark.datasource.paimon import plan_splits, read_splits
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
