@@ -78,7 +78,8 @@ class When:
     ) -> Iterator[Callable[[Version], Count | None]]:
         condition, root = require_condition(self.condition), self.root
         schema = Lineage(self.context.files, root).require_schema().to_json().decode()
-        sql = f"SELECT count(*) AS n FROM {_TABLE} WHERE {condition}"
+        # Without the alias, Spark would take WHERE for one, and a column in brackets for its columns.
+        sql = f"SELECT count(*) AS n FROM {_TABLE} AS {_TABLE} WHERE {condition}"
         with engine_of(self.context) as engine:
 
             def count(version: Version) -> Count | None:
