@@ -50,10 +50,8 @@ class Warehouse:
         """
         from paimark.core.spark.library.catalog_settings import catalog_settings
 
-        settings = self._session.settings
-        return catalog_settings(
-            settings.warehouse, settings.options, text("catalog", catalog, "It is a name.")
-        )
+        settings, name = self._session.settings, text("catalog", catalog, "It is a name.")
+        return catalog_settings(settings.warehouse, settings.options, name)
 
 
 def open_warehouse(

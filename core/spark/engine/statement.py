@@ -170,7 +170,7 @@ class Runner:
         opener = session.opener(None)
         for use in statement.uses:
             table = opener.resolve(statement.sql, use)
-            if table is not None and table.scan is not None:
+            if table is not None and table.scan is not None and not session.library.why(table.scan):
                 prefetcher.prefetch(table.scan)
 
     def run(self, order: Task, tell: Tell) -> None:

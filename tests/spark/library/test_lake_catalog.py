@@ -14,7 +14,7 @@ import pytest
 
 import paimark
 from paimark.core.cli.main import run
-from tests.paimon import commit, create_table
+from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("price", pa.float64())])
 # Reads the queries of its input, and prints for each its rows as JSON, or its error.
@@ -44,7 +44,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     orders, replaced = (paimark.open(place).table(f"shop.{name}") for name in ("orders", "replaced"))
     orders.create_savepoint(snapshot=2)
     orders.create_tag(name="v3", snapshot=3)
-    orders.create_tag(name="5", snapshot=4)
+    open_table(place, "shop.orders").create_tag("5", 4)
     orders.expire_snapshots(retain_last=2)
     replaced.create_tag(name="before", snapshot=3)
     replaced.create_branch(name="fix", tag="before")
@@ -85,7 +85,7 @@ def answers(place: Path, queries: list[str]) -> list[Any]:
 
 def test_it_reads_what_paimark_reads(lake: Path) -> None:
     orders = paimark.open(lake).table("shop.orders")
-    times = [each.commit_time for each in (*orders.snapshots(), *orders.tags())]
+    times = [each.commit_time for each in orders.snapshots()] + [each.commit_time for each in orders.tags()]
     states = [*(orders.at(each) for each in VERSIONS), *(orders.at_time(each) for each in times)]
     clauses = [f"VERSION AS OF '{each}'" for each in VERSIONS]
     clauses += [f"TIMESTAMP AS OF timestamp_millis({each})" for each in times]
