@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from paimark.core.actions.plan import Refusal
 from paimark.core.storage.files import Files
+from paimark.core.table.follow_ups.options import STORAGE
 from paimark.core.table.layout import CHANGELOG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage, numbered
 
@@ -33,6 +34,14 @@ def feature_refusals(files: Files, root: Root) -> list[Refusal]:
         for option, feature in _UNSAFE.items()
         if options.get(option, "").strip().lower() == "true"
     ]
+    if options.get(STORAGE, "").strip().lower() == "rest-catalog":
+        refusals.append(
+            Refusal(
+                f"{name} has Iceberg readers by a REST catalog ({STORAGE}), and what they need can't be seen "
+                "from here",
+                _HINT,
+            )
+        )
     if options.get(_EXTERNAL):
         refusals.append(Refusal(f"{name} keeps data files outside the warehouse ({_EXTERNAL})", _HINT))
     return refusals

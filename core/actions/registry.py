@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from paimark.core.actions.checks import read_only_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.moved_files import read_again_if_moved
-from paimark.core.actions.plan import Outcome, Plan, Refusal
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
 from paimark.core.errors import UsageError
 from paimark.core.storage.files import told_of_leftovers
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.catalog import find_table, parse_table_name
+from paimark.core.table.follow_ups.options import Event
 from paimark.core.table.layout import TablePath
 from paimark.core.table.links import linked_directories, require_no_links
 from paimark.core.table.names import near_names
@@ -81,6 +82,7 @@ def _defined(
     *,
     asks: bool = False,
     moves_main: bool = False,
+    follows: Event | None = None,
 ) -> Action:
     """Define the action of a `module` below `paimark.core.actions`, with the module's name."""
     name = module.rpartition(".")[2].replace("_", "-")
@@ -96,6 +98,7 @@ def _defined(
         made = read_again_if_moved(lambda: make(context, table, given))
         return replace(
             made,
+            items=(*made.items, *_not_followed(context, table, made, follows)),
             action=made.action or name,
             table=table.full_name,
             refusals=_refusals(context, table, module, made),
@@ -124,6 +127,15 @@ def _defined(
         return outcome
 
     return Action(name, summary, arguments, plan, apply, asks)
+
+
+def _not_followed(context: Context, table: TablePath, made: Plan, event: Event | None) -> tuple[Item, ...]:
+    """What a stock engine would do after such a change, and nobody does after this one."""
+    if event is None or made.empty:
+        return ()
+    from paimark.core.actions.follow_ups.left_out import items
+
+    return items(context.files, table, event)
 
 
 def _loaded(module: str) -> ModuleType:
@@ -168,22 +180,23 @@ _TAGS_TO_DELETE = Argument("name", "text", "Name of the tag.", required=True, ma
 _BRANCHES_TO_DELETE = Argument("name", "text", "Name of the branch.", required=True, many=True)
 _OF_BRANCH = Argument("name", "text", "Name of the branch.", required=True)
 
-_moving_main = partial(_defined, moves_main=True)
+_moving_main = partial(_defined, moves_main=True, follows="commit")
+_on_tags = partial(_defined, follows="tag")
 
 ACTIONS: dict[str, Action] = {
     each.name: each
     for each in (
-        _defined(
+        _on_tags(
             "savepoints.create_savepoint",
             "Keep the full state of a table at one snapshot, through expiry and clean-up.",
             (_SNAPSHOT, _BRANCH, Argument("comment", "text", "Why it is kept.")),
         ),
-        _defined(
+        _on_tags(
             "savepoints.auto_savepoint",
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (_BRANCH,),
         ),
-        _defined(
+        _on_tags(
             "tags.create_tag",
             "Name a snapshot with a stock tag.",
             (
@@ -193,7 +206,7 @@ ACTIONS: dict[str, Action] = {
                 Argument("retain", "text", "How long it is kept (7 d, 12 h); for good when left out."),
             ),
         ),
-        _defined(
+        _on_tags(
             "tags.rename_tag",
             "Give a tag another name; its snapshot is kept all the time.",
             (_TAG, Argument("to", "text", "Its new name.", required=True), _BRANCH),
@@ -221,13 +234,13 @@ ACTIONS: dict[str, Action] = {
                 _BRANCH,
             ),
         ),
-        _defined(
+        _on_tags(
             "savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
             (Argument("id", "int", "Id of the savepoint.", required=True, many=True),),
             asks=True,
         ),
-        _defined(
+        _on_tags(
             "tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
             (_TAGS_TO_DELETE, _BRANCH),

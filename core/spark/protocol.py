@@ -124,8 +124,9 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     `paimark.core.spark.writing.target`. An `overwrite` replaces the whole table, or the partitions in the
     result of `partitions_sql`; if it has none, there is no commit. `sql` can read these as the view
     `PARTITIONS`. With `common_sql`, only that query reads the versions, and both others read its result as
-    the view `COMMON`. `texts` is as in `Ask`. `may_go_on`, `lock` and `next_entry` are as in the target of a
-    write.
+    the view `COMMON`. `changed_sql` reads `COMMON` too, and has the keys on which the rows depend, as structs
+    `k`; `comes`: the key's row changes. Others may commit rows of other keys meanwhile. `texts` is as in
+    `Ask`. `may_go_on`, `lock` and `next_entry` are as in the target of a write.
     """
 
     number: int
@@ -141,6 +142,7 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     may_go_on: bool = False
     partitions_sql: str | None = None
     common_sql: str | None = None
+    changed_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = {}
     lock: str | None = None
     next_entry: str = ""

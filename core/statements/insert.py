@@ -17,6 +17,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Counting, Progress, Remark
+from paimark.core.actions.follow_ups.left_out import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
@@ -42,6 +43,7 @@ from paimark.core.table.definition import kinds
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.kinds import WriteMode
 from paimark.core.table.definition.units import unit_of
+from paimark.core.table.follow_ups.options import left_out
 from paimark.core.table.landed import Fate, Landed, find_commit
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import overwritten
@@ -108,7 +110,11 @@ class Inserts:
             arguments={"statement": insert.sql, "branch": self.branch, "head": number - 1},
             fingerprint=self._fingerprint(root, schema, head),
             steps=tuple(steps),
-            items=(*may_be_overwritten(files, root, context.clock()), *items),
+            items=(
+                *may_be_overwritten(files, root, context.clock()),
+                *items,
+                *items_of(schema.options, "commit"),
+            ),
             phrase=table.full_name,
             cost="one commit, through Spark",
             refusals=tuple(refusals),
@@ -178,7 +184,7 @@ class Inserts:
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
-            message=_message(str(facts["table"]), answer.snapshot, facts["row_count"]),
+            message=_message(str(facts["table"]), answer.snapshot, facts["row_count"], schema.options),
             result={"snapshot_id": answer.snapshot, "row_count": facts["row_count"]},
             undo=plan.undo if answer.snapshot is not None else "",
         )
@@ -354,8 +360,9 @@ def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
     )
 
 
-def _message(label: str, snapshot: int | None, rows: object) -> str:
+def _message(label: str, snapshot: int | None, rows: object, options: Mapping[str, str]) -> str:
     if snapshot is None:
         return f"There were no rows to write: nothing was committed to {label}"
     written = "" if rows is None else f", with {counted(int(str(rows)), 'row')}"
-    return f"Committed snapshot {snapshot} of {label}{written}"
+    left = "".join(f"; {text}" for _, text in left_out(options, "commit"))
+    return f"Committed snapshot {snapshot} of {label}{written}{left}"

@@ -127,6 +127,15 @@ class TablePath(msgspec.Struct, frozen=True):
     def index_file(self, file_name: str) -> str:
         return f"{self.directory}/index/{file_name}"
 
+    @property
+    def iceberg_metadata(self) -> tuple[str, str]:
+        """Where stock commits keep Iceberg metadata: beside the data, or where an Iceberg catalog looks."""
+        return f"{self.directory}/metadata", f"iceberg/{self.database}/{self.name}/metadata"
+
+    def success_file(self, tag: str) -> str:
+        """The file that says that a tag is complete. It lies here for a tag of a branch, too."""
+        return f"{self.directory}/tag/tag-success-file/{tag}_SUCCESS"
+
     def journal_step(self, token: str, number: int) -> str:
         """The path of one entry of the journal with this token, counted from 1."""
         return f"{self.branches}/{STEP_PREFIX}{token}-{number}"

@@ -136,6 +136,8 @@ def owner_of(table: TablePath, directory: str, name: str) -> str:
         return _SAVEPOINT
     if "/bucket-" in directory or directory.startswith(f"{table.directory}/index"):
         return _DATA
+    if directory in table.iceberg_metadata:
+        return "a commit that died as it wrote Iceberg metadata, or did not delete what it replaced"
     return "another program: Paimon keeps no such file there"
 
 

@@ -11,6 +11,7 @@ from paimark.core.actions.context import Context
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
+from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
@@ -19,7 +20,7 @@ from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.barrier import barrier_problems
 from paimark.core.verify.expired import expired_elsewhere, summed_up
-from paimark.core.verify.located import Located, SampleFile, locate
+from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.lost import lost_commits, overwritten_commits
 from paimark.core.verify.needs import needs_of
 from paimark.core.verify.orphans import (
@@ -57,15 +58,17 @@ def verify(
     there = versions(files, table)
     needs = needs_of(files, table, there, progress)
     located = locate(files, needs, partial(_is_sampled, share=read_data))
-    number = sum(map(len, located.files.values()))
-    size = sum(each.size or 0 for files_there in located.files.values() for each in files_there.values())
+    places = (*located.files.values(), located.anywhere)
+    number = sum(map(len, places))
+    size = sum(each.size or 0 for files_there in places for each in files_there.values())
     problems = Problems(files, needs, expired_elsewhere(there))
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
-    _compare(files, table, there, located, problems, orphans)
+    iceberg, unread_iceberg = iceberg_files(files, table, located)
+    _compare(files, table, there, located, problems, orphans, iceberg)
     log, unreadable = _log(files, table)
     lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
     lost |= {each.path: each for each in lost_commits(files, table, there, needs)}
@@ -95,8 +98,8 @@ def verify(
         young=tuple(orphans.young),
         young_count=orphans.young_count,
         leftovers=tuple(orphans.leftovers),
-        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
-        warnings=(*_warnings(files, there), *unreadable),
+        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced and not unread_iceberg,
+        warnings=(*_warnings(files, there), *unreadable, *unread_iceberg),
         expired=tuple(summed_up(there, problems.lost_files, main_root(files, table))),
     )
 
@@ -130,23 +133,26 @@ def _compare(
     located: Located,
     problems: Problems,
     orphans: Orphans,
+    iceberg: IcebergFiles,
 ) -> None:
     for listed in data_directories(files, table):
-        needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
                 if not is_inside(entry.name):
                     orphans.add(listed.directory, entry, owner_of(table, listed.directory, entry.name))
                 continue
-            wanted = needed.pop(entry.name, None)
+            wanted = located.take(listed.directory, entry.name)
             if wanted is None:
+                if iceberg.has(listed.directory, entry.name):
+                    continue
                 owner = owner_of(table, listed.directory, entry.name)
                 is_leftover = left_over(table, listed.directory, entry.name) is not None
                 orphans.add(listed.directory, entry, owner, is_leftover=is_leftover)
             elif wanted.size is not None and entry.size != wanted.size:
                 detail = f"it has {entry.size} bytes, and should have {wanted.size}"
                 problems.add_of("size", f"{listed.directory}/{entry.name}", detail, wanted.users)
-        problems.add_missing(listed.directory, needed)
+        problems.add_missing(listed.directory, located.files.pop(listed.directory, {}))
+    problems.add_missing(table.directory, located.anywhere)
     for listed in control_directories(files, table, list(there.roots)):
         needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:

@@ -31,6 +31,7 @@ import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.iceberg.IcebergOptions;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
 import org.apache.paimon.options.ConfigOption;
@@ -171,10 +172,8 @@ public final class Oracle {
     /** The keys of every option that a table may have. */
     private static List<String> options() throws Exception {
         List<String> keys = new ArrayList<>();
-        for (Field field : CoreOptions.class.getFields()) {
-            if (field.getType() == ConfigOption.class) {
-                keys.add(((ConfigOption<?>) field.get(null)).key());
-            }
+        for (ConfigOption<?> option : configOptions()) {
+            keys.add(option.key());
         }
         return keys;
     }
@@ -183,19 +182,28 @@ public final class Oracle {
     private static boolean takesOption(String key, String value) throws Exception {
         Options options = new Options();
         options.set(key, value);
-        for (Field field : CoreOptions.class.getFields()) {
-            if (field.getType() == ConfigOption.class) {
-                ConfigOption<?> option = (ConfigOption<?>) field.get(null);
-                if (option.key().equals(key)) {
-                    try {
-                        options.get(option);
-                    } catch (IllegalArgumentException error) {
-                        return false;
-                    }
+        for (ConfigOption<?> option : configOptions()) {
+            if (option.key().equals(key)) {
+                try {
+                    options.get(option);
+                } catch (IllegalArgumentException error) {
+                    return false;
                 }
             }
         }
         return true;
+    }
+
+    private static List<ConfigOption<?>> configOptions() throws Exception {
+        List<ConfigOption<?>> found = new ArrayList<>();
+        for (Class<?> owner : List.of(CoreOptions.class, IcebergOptions.class)) {
+            for (Field field : owner.getFields()) {
+                if (field.getType() == ConfigOption.class) {
+                    found.add((ConfigOption<?>) field.get(null));
+                }
+            }
+        }
+        return found;
     }
 
     /** All rows as objects; {@code options} carry the time travel, as {@code scan.tag-name} does. */
@@ -241,7 +249,8 @@ public final class Oracle {
         List<List<Object>> rows = (List<List<Object>>) request.get("rows");
         List<String> kinds = (List<String>) request.get("kinds");
         boolean postpones = Boolean.TRUE.equals(request.get("postpones"));
-        Writing.put(fileStoreTable(), rows, kinds, postpones, temporaryFiles());
+        boolean joins = Boolean.TRUE.equals(request.get("joins"));
+        Writing.put(fileStoreTable(), rows, kinds, postpones, joins, temporaryFiles());
         return null;
     }
 

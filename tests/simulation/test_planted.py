@@ -39,6 +39,13 @@ POINTS = {
     ),
     "an-undo-tells-of-a-branch-that-is-gone": "undo of a pointer: die after write 25, the branch is deleted",
     "a-merge-copies-tags-of-a-branch-that-is-gone": "fast-forward: die after write 16, the branch is deleted",
+    "an-undo-takes-a-snapshot-out-of-another-branch": (
+        "undo of a pointer, a tag of main's past: die after write 28, another branch gets its name"
+    ),
+    "main-loses-its-tags-with-those-of-its-copy": (
+        "undo of a pointer, a tag of main's past: die after write 19, others commit and main expires"
+    ),
+    "a-recovery-deletes-a-tag-that-was-made-again": "tag goes: die after write 4, its tags are made again",
     "a-moved-root-loses-what-came-late": "branch is retired: die after write 13, others commit",
 }
 STORIES = {

@@ -19,9 +19,11 @@ from paimark.core.actions.garbage.references import Reference, ToDelete
 from paimark.core.errors import FileMissing
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
+from paimark.core.table.follow_ups.iceberg import needed_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
 from paimark.core.table.manifests.fold import FileStates, Fold
+from paimark.core.table.manifests.joined_changelogs import file_name, is_joined
 from paimark.core.table.manifests.manifests import file_facts, index_facts, read_in_batches
 from paimark.core.table.manifests.runs import Runs, add, both, meet, members, minus, union
 from paimark.core.table.records import commit_key
@@ -32,7 +34,8 @@ class Freed:
     """The files to delete, in order of deletion. `keepers` are the references that need the shared files.
 
     `strangers` are paths that manifests name outside the table's own files: they stay. `twin` names a
-    reference that keeps the same snapshot as the one that leaves; empty for none.
+    reference that keeps the same snapshot as the one that leaves; empty for none. `for_iceberg` counts files
+    that stay because Iceberg metadata of the table names them.
     """
 
     data: tuple[StoredFile, ...] = ()
@@ -41,6 +44,7 @@ class Freed:
     keepers: tuple[str, ...] = ()
     strangers: tuple[str, ...] = ()
     twin: str = ""
+    for_iceberg: int = 0
 
     @property
     def files(self) -> tuple[StoredFile, ...]:
@@ -53,6 +57,7 @@ class Freed:
             self.lists + other.lists,
             tuple(dict.fromkeys(self.keepers + other.keepers)),
             self.strangers + other.strangers,
+            for_iceberg=self.for_iceberg + other.for_iceberg,
         )
 
 
@@ -79,6 +84,7 @@ class Tally:
     ) -> None:
         self.everything = everything
         self._files = files
+        self._table = table
         self._to_delete = to_delete
         self._progress = progress
         self._with_data = with_data
@@ -136,13 +142,23 @@ class Tally:
             places = FileLocations(self._files, self._to_delete.roots[0], self._to_delete.schema_id)
             data = {each.path: each for each in self._freed_data(places, keeping)}
             data |= {each.path: each for each in self._freed_indexes(places)}
+        for_iceberg = self._needed_by_iceberg(data)
         return Freed(
-            self._sized(each for each in data.values() if each.is_own),
+            self._sized(each for path, each in data.items() if each.is_own and path not in for_iceberg),
             self._sized(each for each in to_delete.manifest_files() if self._is_free(each.path)),
             self._sized(each for each in to_delete.list_files() if self._is_free(each.path)),
             tuple(dict.fromkeys(self._metadata.names[each] for each in members(union(keeping)))),
             tuple(sorted(each.path for each in data.values() if not each.is_own)),
+            for_iceberg=len(for_iceberg),
         )
+
+    def _needed_by_iceberg(self, data: Mapping[str, StoredFile]) -> set[str]:
+        """The paths of those that Iceberg metadata names: only stock commits move it on."""
+        if not data:
+            return set()
+        names = {path.rpartition("/")[2] for path in data}
+        found = needed_files(self._files, self._table, lambda address: address.rpartition("/")[2] in names)
+        return {path for path in data if path.rpartition("/")[2] in found.needed}
 
     def _add(self, references: Sequence[Reference]) -> None:
         numbers = self._metadata.add_staying(references)
@@ -256,6 +272,9 @@ class Tally:
         """The data files to delete; the states that hold other files are appended to `keeping`."""
         going = self._metadata.going
         free: dict[int, list[int]] = {}
+        # A joined changelog has several names, and goes with the last of them.
+        needed: set[str] = set()
+        ranges: list[tuple[str, StoredFile]] = []
         for name, file in self._data.files.items():
             keys = free.get(file.fate)
             if keys is None:
@@ -265,8 +284,18 @@ class Tally:
                 if keys and (any(others) or any(map(self._is_in_shared, states.values()))):
                     keeping += others
                     keys.clear()
-            for number in keys:
-                yield from places.stored_at(name, file.size, self._data.key(name, file, number))
+            stored = (
+                each
+                for number in keys
+                for each in places.stored_at(name, file.size, self._data.key(name, file, number))
+            )
+            if not is_joined(name):
+                yield from stored
+            elif keys:
+                ranges += ((file_name(name), each) for each in stored)
+            else:
+                needed.add(file_name(name))
+        yield from (each for name, each in ranges if name not in needed)
 
     def _is_in_shared(self, states: FileStates) -> bool:
         """Whether leaving references delete a file, and none of the manifests read adds it there.

@@ -20,6 +20,7 @@ from paimark.core.actions.change.later_files import others_since, written_later
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.features import feature_refusals
+from paimark.core.actions.follow_ups import success_file
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger
@@ -269,10 +270,19 @@ def freed_items(table: TablePath, freed: Freed) -> Iterator[Item]:
         need = "needs" if len(keepers) == 1 else "need"
         rest = f"{listed(keepers, 'other')} {need} the rest" if keepers else ""
         yield frees(len(freed.files), sum(each.size or 0 for each in freed.files), rest)
+    yield from iceberg_keeps(freed)
     for path in freed.strangers[:_SHOWN]:
         yield Item("keeps", stranger(table, path))
     if (more := len(freed.strangers) - _SHOWN) > 0:
         yield Item("keeps", f"{more} more files that are none of {table.full_name}")
+
+
+def iceberg_keeps(freed: Freed) -> Iterator[Item]:
+    """That files stay because Iceberg readers would miss them."""
+    if count := freed.for_iceberg:
+        verb, them = ("stays", "it") if count == 1 else ("stay", "them")
+        text = f"{counted(count, 'data file')} {verb}: Iceberg readers of this table still need {them}"
+        yield Item("keeps", text, "iceberg-needs", count=count, unit="files")
 
 
 def _keeper(reference: str) -> str:
@@ -348,6 +358,8 @@ class DeleteReference(Change[TargetState]):
                     self._stays.append(path)
                 elif _is_still(files, root, target):
                     files.delete(path)
+            if not self._stays:
+                success_file.delete(files, target.home, target.tag_name, self.work.progress)
             hold.note(_TAGS_GONE)
         # Not earlier: it would guard the tag that is deleted.
         guard_tags.repair_held(files, target.table)

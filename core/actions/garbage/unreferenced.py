@@ -14,8 +14,9 @@ from dataclasses import replace
 from paimark.core.actions.garbage.count import Freed, Incomplete, Tally
 from paimark.core.actions.garbage.reachability import Progress
 from paimark.core.actions.garbage.references import Reference, ToDelete, surviving, twins
-from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.errors import Corrupt, FileMissing, PaimarkError, Refused
 from paimark.core.storage.files import Files
+from paimark.core.table.follow_ups.iceberg import REMEDY
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.records import commit_key
 
@@ -73,11 +74,11 @@ class FileCount:
             try:
                 return self._followed(exactly=exactly, among=among)
             except Corrupt as error:
-                raise self._untold(error.message) from error
+                raise self._untold(error) from error
             except FileMissing as error:
                 # Another process may have expired the reference after it was listed.
                 if wait is None:
-                    raise self._untold(error.message) from error
+                    raise self._untold(error) from error
                 time.sleep(wait)
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -123,11 +124,18 @@ class FileCount:
             everything=everything,
         )
 
-    def _untold(self, why: str) -> Refused:
+    def _untold(self, why: PaimarkError) -> Refused:
         return Refused(
-            f"What keeps the files of {self._table.full_name} can't be told: {why}",
-            f"Nothing was deleted: paimark verify {self._table.word} lists each damaged or missing file, and "
-            "what needs it. Restore the file, or delete the snapshot, tag or branch that needs it first.",
+            f"What keeps the files of {self._table.full_name} can't be told: {why.message}",
+            f"Nothing was deleted{self._remedy(why)}",
+        )
+
+    def _remedy(self, why: PaimarkError) -> str:
+        if why.hint == REMEDY:
+            return f". {REMEDY}"
+        return (
+            f": paimark verify {self._table.word} lists each damaged or missing file, and what needs it. "
+            "Restore the file, or delete the snapshot, tag or branch that needs it first."
         )
 
 

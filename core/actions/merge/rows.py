@@ -57,7 +57,7 @@ def merged_rows(
     queries = keyed_queries(context, survey, versions, branch_wins=choice == "branch")
     if choice == "fail":
         _require_no_conflict(context, survey, versions, queries, progress)
-    return QueryRows(versions, queries.rows, True, queries.partitions, queries.common)
+    return _written(versions, queries)
 
 
 def _require_no_conflict(
@@ -91,7 +91,23 @@ def _resolved_rows(
     if found:
         reasons = "; ".join(_misfit(queries.columns, each) for each in found)
         raise Refused(f"{resolution.path} {reasons}", _AS_WRITTEN)
-    return QueryRows(versions, queries.rows, True, queries.partitions, queries.common, texts)
+    return _written(versions, queries, texts)
+
+
+def _written(
+    versions: Mapping[str, Version],
+    queries: merge_sql.Keyed,
+    texts: Mapping[str, tuple[str, ...]] | None = None,
+) -> QueryRows:
+    return QueryRows(
+        versions=versions,
+        sql=queries.rows,
+        overwrite=True,
+        partitions_sql=queries.partitions,
+        common_sql=queries.common,
+        changed_sql=queries.changed,
+        texts=texts or {},
+    )
 
 
 def _misfit(columns: Sequence[str], found: Mapping[str, Any]) -> str:

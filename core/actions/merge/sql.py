@@ -128,10 +128,19 @@ class Keyed:
 
     @property
     def common(self) -> str:
-        """Each key with main's row after the merge (null for none), and whether that row is the branch's."""
+        """Each key with main's row after the merge (null for none), and whether that row is the branch's.
+
+        `is_changed`: the branch changed the key, so main's later rows of it would have to be judged.
+        """
         return (
-            f"{self._judged} SELECT k, IF({self._comes}, head, main) AS r, {self._comes} AS comes FROM judged"
+            f"{self._judged} SELECT k, IF({self._comes}, head, main) AS r, {self._comes} AS comes, "
+            "is_changed FROM judged"
         )
+
+    @property
+    def changed(self) -> str:
+        """The keys that the branch changed, and whether main's row comes from the merge."""
+        return f"SELECT k, comes FROM {COMMON} WHERE is_changed"
 
     @property
     def partitions(self) -> str:
@@ -206,7 +215,7 @@ class Resolved(Keyed):
             "beside_given AS (SELECT /*+ BROADCAST(given) */ * FROM judged LEFT JOIN given "
             f"ON IF(is_conflict, {self._identity}, NULL) = given_k), settled AS (SELECT *, "
             f"IF(is_conflict, {row}, IF(is_changed, head, main)) AS r FROM beside_given) "
-            "SELECT k, r, IF(is_conflict, NOT (r <=> main), is_changed) AS comes FROM settled"
+            "SELECT k, r, IF(is_conflict, NOT (r <=> main), is_changed) AS comes, is_changed FROM settled"
         )
 
     @property

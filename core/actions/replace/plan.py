@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from paimark.core.actions.change import journal
 from paimark.core.actions.context import Context
 from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
-from paimark.core.actions.garbage.deletion import freed_steps
+from paimark.core.actions.follow_ups.left_out import ids_given_again
+from paimark.core.actions.garbage.deletion import freed_steps, iceberg_keeps
 from paimark.core.actions.garbage.drop_root import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
@@ -47,6 +48,9 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
     refusals = unreadable_refusals(context, branch)
     refusals += clash_refusals(takeover)
     refusals += moving_refusals(context, main.root)
+    if branch.head is not None:
+        ended = branch.head.snapshot.id
+        refusals += ids_given_again(context.files, main.root.table, ended, "Use --layout overwrite")
     freed = Freed()
     if drops_previous:
         freed, more = _freed(context, takeover, archive)
@@ -68,6 +72,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
             *cleanings_to_stop(context.files, main.root),
             *_lost(context, takeover, freed, drops_previous=drops_previous),
             *([final("Without --drop-previous it can")] if drops_previous else []),
+            *iceberg_keeps(freed),
             *_unknown(context.files, takeover),
             *_affected(context, takeover, drops_previous=drops_previous),
             *_kept(takeover, archive or main.root.label, drops_previous=drops_previous),

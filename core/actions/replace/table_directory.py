@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from paimark.core.actions.merge.fast_forward import newest_id, point_at_newest
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.barrier import (
@@ -27,7 +29,15 @@ from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.layout import (
+    BARRIER,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    TRUNCATION_TAG_PREFIX,
+    Root,
+    TablePath,
+)
 from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, Tag, is_same_commit
 
@@ -52,12 +62,13 @@ def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schem
         copy_files(files, archive, own, [name], changed, replacing=True)
 
 
-def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
+def drop_guards(files: Files, table: TablePath, archive: Root, tags: Collection[str]) -> None:
     """After the table directory became main again: remove the barrier, and the tags that were only guards.
 
-    The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
+    `tags` are the names of main's own. The guard of a snapshot that main has itself stays, as main's tag: the
+    branch keeps that snapshot. So does a pin for the archive.
     """
-    own, kept = table.root(), part_of(root_files(files, archive), TAGS)
+    own, pins = table.root(), f"{TRUNCATION_TAG_PREFIX}{archive.label}."
     if has_barrier(files, table):
         _restore_earliest(files, own, archive)
     # Not the archive's LATEST: a job may have committed there since, and engines fail on a hint to nothing.
@@ -65,7 +76,9 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
     remove_barrier(files, table, str(newest).encode() if newest else None)
     for name in part_of(root_files(files, own), TAGS):
         tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
-        if name in kept or guard_tags.is_last_of_savepoint(files, table, tag_name):
+        if tag_name in tags or tag_name.startswith(pins):
+            continue
+        if guard_tags.is_last_of_savepoint(files, table, tag_name):
             continue
         if not _is_of_live_snapshot(files, own, own.tag(tag_name)):
             files.delete(own.tag(tag_name))

@@ -81,7 +81,8 @@ class QueryRows:
     """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
     Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. Rows that are only
-    added are the same whatever others commit meanwhile.
+    added are the same whatever others commit meanwhile. With `changed_sql`, as in `Write`, rows are the same
+    unless others commit to the keys that it tells.
     """
 
     versions: Mapping[str, Version]
@@ -89,12 +90,13 @@ class QueryRows:
     overwrite: bool
     partitions_sql: str | None = None
     common_sql: str | None = None
+    changed_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def may_go_on(self) -> bool:
         """Whether main may go on while they are written, so that only the commit is tried again."""
-        return not self.overwrite
+        return not self.overwrite or self.changed_sql is not None
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
@@ -180,6 +182,7 @@ def rewrite(
         may_go_on=rows.may_go_on,
         partitions_sql=rows.partitions_sql,
         common_sql=rows.common_sql,
+        changed_sql=rows.changed_sql,
         texts=rows.texts,
     )
     after = start.head.snapshot.id

@@ -10,6 +10,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context
+from paimark.core.actions.follow_ups.left_out import ids_given_again
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
@@ -259,6 +260,7 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
         # An interrupted expiry may have begun with it, and main's newest snapshot would then lack files.
         reason = f"Snapshot {keep.id} of {name} is not whole: {lost[0]} is gone"
         refusals.append(Refusal(reason, "Choose another version."))
+    refusals += ids_given_again(files, root.table, keep.id, "Roll back without --truncate")
     for branch in truncation.stranded(files, root, keep):
         reason = f"Branch {branch} of {name} parts from main after snapshot {keep.id}, or nobody knows where"
         refusals.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))

@@ -16,6 +16,8 @@ from paimark.core.actions.checks import (
     undone_on_failure,
 )
 from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.features import newest_options
+from paimark.core.actions.follow_ups import success_file
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
@@ -83,6 +85,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("copy", root.tag(name), f"of {number}", len(chosen.data) if chosen else 0),
             Step("check", number, "nothing of it was lost before the tag held it"),
+            *success_file.step(newest_options(files, root), root, name),
         ),
         items=tuple(_items(context, root, chosen, retain_ms)),
         cost=cost_of_proof(context, chosen) if chosen else "",
@@ -100,6 +103,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     guard_tags.repair(context.files, table)
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
+    success_file.write(context, chosen.root, name, progress)
     outcome = Outcome(
         action=ACTION,
         table=plan.table,

@@ -16,6 +16,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.follow_ups.left_out import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
@@ -44,6 +45,7 @@ from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 _DROPPED = "took main's past out of the branch"
 _RESTORED = "took the guards out of the table directory"
 _GOES = "the archive goes"
+_STAYS = "the archive stays"
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,7 @@ class UndoReplacement(Change[UndoState]):
         files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
         self.work.progress(f"{entry.previous or 'the table directory'} is main again")
         if _DROPPED not in hold.steps:
-            copied = range(entry.first_copied, entry.last_copied + 1)
-            previous, branch = table.root(entry.previous), table.root(entry.branch)
-            drop_copies(files, previous, branch, copied, entry.copied_tags)
+            self._drop_copies()
             # Once the barrier is gone, another engine can make another branch of this name.
             hold.note(_DROPPED)
         if archive is None:
@@ -151,11 +151,12 @@ class UndoReplacement(Change[UndoState]):
             return
         merge_history.hand_on(files, archive, table.root())
         has_late = self._has_late(hold, archive)
+        own_tags = self._own_tags(hold, archive)
         if has_late:
             # Until the barrier goes, no engine expires main.
             part(files, table.root(), archive, self.work.progress)
         if _RESTORED not in hold.steps:
-            drop_guards(files, table, archive)
+            drop_guards(files, table, archive, own_tags)
             hold.note(_RESTORED)
             self.work.progress(_RESTORED)
         if has_late:
@@ -164,6 +165,12 @@ class UndoReplacement(Change[UndoState]):
             protect_without(files, archive, self.work.progress)
             remove_root(files, archive)
 
+    def _drop_copies(self) -> None:
+        """Take main's past out of the branch again."""
+        files, table, entry = self.work.files, self.work.table, self._entry
+        copied = range(entry.first_copied, entry.last_copied + 1)
+        drop_copies(files, table.root(entry.previous), table.root(entry.branch), copied, entry.copied_tags)
+
     def _has_late(self, hold: Hold, archive: Root) -> bool:
         """Whether the archive got files that the table directory lacks.
 
@@ -171,14 +178,24 @@ class UndoReplacement(Change[UndoState]):
         tags.
         """
         files, own, head = self.work.files, self.work.table.root(), self.state.head
-        known = self._known_tags(hold)
+        known = self._known_tags(hold, _GOES)
         if known is None and not has_more(files, archive, head, own):
             known = list(Lineage(files, archive).tag_names())
             hold.note(_GOES, {"tags": known})
         return known is None or has_more(files, archive, head, own, known)
 
-    def _known_tags(self, hold: Hold) -> list[str] | None:
-        noted = hold.journaled.data_of(_GOES)
+    def _own_tags(self, hold: Hold, archive: Root) -> list[str]:
+        """The names of main's tags: those of the archive, before it gives its copies of them up."""
+        for step in (_GOES, _STAYS):
+            if (known := self._known_tags(hold, step)) is not None:
+                return known
+        names = list(Lineage(self.work.files, archive).tag_names())
+        hold.note(_STAYS, {"tags": names})
+        return names
+
+    @staticmethod
+    def _known_tags(hold: Hold, step: str) -> list[str] | None:
+        noted = hold.journaled.data_of(step)
         return None if noted is None else list(noted["tags"])
 
     def take_back(self, hold: Hold) -> None:
@@ -249,6 +266,8 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
     if reversal.archive is None:
         return reasons
     reasons += moving_refusals(context, reversal.archive)
+    ended = previous.head.snapshot.id if previous.head else 0
+    reasons += ids_given_again(context.files, table, ended)
     if strays := stray_commits(context.files, table):
         reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
         hint = f"Run `paimark rescue-commits {table.word} --name BRANCH` first."

@@ -76,6 +76,8 @@ class Rule:
     engine: str | None = None
 
 
+_CHAIN = "chain-table.enabled"
+_LINKS = ("scan.fallback-snapshot-branch", "scan.fallback-delta-branch")
 _SEVERITY = ("any", "python", "library", "refused")
 _NEWEST_MODES = ("default", "latest", "latest-full", "full")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
@@ -110,9 +112,8 @@ RULES: tuple[Rule, ...] = (
     # Options that decide which rows are read.
     _branches("scan.fallback-branch"),
     _branches("scan.primary-branch"),
-    _branches("scan.fallback-snapshot-branch"),
-    _branches("scan.fallback-delta-branch"),
-    Rule("chain-table.enabled", "library", _if_true_beyond_a_root, _BRANCHES, f"{_FETCH} {_READ_EACH}"),
+    *map(_branches, _LINKS),
+    Rule(_CHAIN, "library", _if_true_beyond_a_root, _BRANCHES, f"{_FETCH} {_READ_EACH}"),
     Rule("branch", "refused", _of_another_branch, "stock Spark reads that branch by it", _READ_EACH),
     Rule(
         "query-auth.enabled",
@@ -186,7 +187,13 @@ def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
 
 def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
     """The option that decides how a table with these options is read; None if none does."""
-    decisive = [match for option, value in options.items() if (match := _match(option, value, use))]
+    # Each of a chain's two branches is read alone.
+    is_link = use.branch is not None and use.branch in map(options.get, _LINKS)
+    decisive = [
+        match
+        for option, value in options.items()
+        if not (is_link and option in (_CHAIN, *_LINKS)) and (match := _match(option, value, use))
+    ]
     return max(decisive, key=lambda match: _SEVERITY.index(match.rule.outcome), default=None)
 
 

@@ -33,6 +33,8 @@ MOST_PARTITIONS = 10_000
 # If all versions together have no more rows and bytes of files, this process writes the result: Spark would
 # start three Python processes for it.
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
+# With more changed keys, an overwrite is committed beside others' commits to other partitions only.
+_MOST_CHANGED = 500_000
 
 
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
@@ -82,7 +84,14 @@ def write(session: EngineSession, order: Write) -> int | None:
             ends.enter_context(_view(spark, COMMON, common))
             query = spark.sql
         if order.partitions_sql is not None:
-            partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
+            partitions = None
+            if order.changed_sql is not None and target.receipt is not None:
+                changed = query(order.changed_sql).limit(_MOST_CHANGED + 1).toArrow()
+                target = msgspec.structs.replace(target, changed=f"{target.receipt}-changed")
+                if changed.num_rows <= _MOST_CHANGED:
+                    partitions = _with_changed(target, changed)
+            if partitions is None:
+                partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
             if not partitions.num_rows:
                 return None
             # More partitions would be almost the whole table, and the rows would have to be all of it.
@@ -104,6 +113,18 @@ def write(session: EngineSession, order: Write) -> int | None:
             writer.option("target", target.to_text()).save()
         made = find_written(warehouse.files, target)
     return None if made is None else made.id
+
+
+def _with_changed(target: WriteTarget, changed: pa.Table) -> pa.Table:
+    """Write the file of the changed keys; return the partitions in which rows change."""
+    assert target.changed is not None
+    keys = pa.Table.from_struct_array(changed.column("k"))
+    with pa.ipc.new_file(target.changed, keys.schema) as file:
+        file.write_table(keys)
+    coming = keys.filter(changed.column("comes"))
+    if names := target.table_schema.partition_keys:
+        return coming.select(names).group_by(names).aggregate([])
+    return pa.table({"one": [1][: coming.num_rows]})
 
 
 @contextmanager

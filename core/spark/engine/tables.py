@@ -98,7 +98,11 @@ class Opener:
     def is_open(self, table: OpenedTable) -> bool:
         """Whether `open` needs to read nothing."""
         scan = table.scan
-        return scan is None or bool(self.library.why(scan)) or self.natives.knows(scan.root, scan)
+        return (
+            scan is None
+            or bool(self.library.why(scan, scope_of(table.use)))
+            or self.natives.knows(scan.root, scan)
+        )
 
     def open(self, table: OpenedTable) -> OpenedTable:
         """Open a table for Spark's own readers if possible. Raises `StatementFailed` with its position."""
@@ -192,7 +196,7 @@ def opened_scan(
 ) -> OpenedTable:
     """Open a scan for Spark's own readers, else for Paimon's library, else for the Python source."""
     try:
-        if why := library.why(scan):
+        if why := library.why(scan, scope):
             raise NotNative(why)
         native = natives.open(scan.root, scan)
     except NotNative as why:

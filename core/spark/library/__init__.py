@@ -1,1 +1,1 @@
-"""Read tables by Paimon's own Java library, inside Spark: the Python side of `java/paimark/library`."""
+"""Paimon's own Java library, where Paimark stands on it."""

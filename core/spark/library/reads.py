@@ -15,11 +15,12 @@ from pyspark.sql import DataFrame
 
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
-from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.spark.datasource.table_options import ReadScope, Use, judged
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
+from paimark.core.table.definition.kind_signs import merge_engine
 
 _KEPT = 32
 # One of Paimark's and one of the library's own, which came with Paimon 1.4.
@@ -58,10 +59,15 @@ class LibraryReads:
             return False
         return True
 
-    def why(self, scan: Scan) -> str:
+    def why(self, scan: Scan, scope: ReadScope) -> str:
         """Why it rather than Spark's own readers has to read the table; empty if these may."""
-        padded = self.is_wanted and _CHAR.search(scan.schema)
-        return "CHAR columns are padded to their length" if padded else ""
+        if not self.is_wanted:
+            return ""
+        options = scan.table_schema.options
+        match = judged(options, Use(scan.branch, merge_engine(options), scope))
+        if match is not None and match.rule.outcome == "library":
+            return f"{match.option} is {match.value}"
+        return "CHAR columns are padded to their length" if _CHAR.search(scan.schema) else ""
 
     def require_readable(self, scan: Scan) -> None:
         """Raises `StoreUnread` if Hadoop's clients, which the library uses, can't read the table's store."""

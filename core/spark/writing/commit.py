@@ -18,6 +18,7 @@ from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCom
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import PaimarkError, Refused, Unavailable
+from paimark.core.spark.writing.beside import BesideLaterCommits
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
 from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
 from paimark.core.spark.writing.write_log import WriteLog, write_log
@@ -122,10 +123,11 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         """
         then, now = self._index_files(self.known), self._index_files(latest.id if latest else 0)
         touched = {tuple(each.partition.values) for each in adds}
+        replaces_all = self._target.overwrite and self._target.changed is None
         if (
             then is None
             or now is None
-            or any(self._target.overwrite or partition in touched for (partition, _), _ in then ^ now)
+            or any(replaces_all or partition in touched for (partition, _), _ in then ^ now)
         ):
             raise Refused(
                 f"Another writer gave keys of {self._target.name} their buckets while these "
@@ -146,6 +148,12 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             for each in entries
             if each.index_file.index_type == HASH_INDEX
         }
+
+    def _overwrite_changes_provider(self, partition_filter: Any, commit_messages: Any) -> Any:
+        if self._target.changed is None:
+            return super()._overwrite_changes_provider(partition_filter, commit_messages)
+        managers = self.manifest_list_manager, self.snapshot_manager
+        return BesideLaterCommits(self._target, self.table, *managers, partition_filter, commit_messages)
 
     def _create_static_partition_filter(self, overwrite_partition: Any, commit_messages: Any) -> Any:
         if self._target.partitions is None:

@@ -19,6 +19,7 @@ from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.avro_lists import require_no_null_elements
+from paimark.core.spark.writing.beside import LowestNumber
 from paimark.core.spark.writing.commit import Commit
 from paimark.core.spark.writing.conversion import convert_batch, require_lengths, require_types
 from paimark.core.spark.writing.receipt import leave_receipt
@@ -61,6 +62,8 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
         writer.file_store_write._load_seq_number_stats = lambda partition: _ShiftedNumbers(
             load_numbers(partition), behind
         )
+    if target.changed is not None:
+        _number_lowest(writer.file_store_write)
     try:
         for batch in batches:
             check_cancelled()
@@ -164,6 +167,17 @@ def delete_rows(target: WriteTarget, by_task: Iterable[Sequence[Any]]) -> None:
     files = open_files(target.warehouse, target.options)
     commit = Commit(files, target, open_target(target))
     commit.abort([message for task in by_task for message in task])
+
+
+def _number_lowest(writing: Any) -> None:
+    create_writer = writing._create_data_writer
+
+    def create(*args: Any, **rest: Any) -> Any:
+        created = create_writer(*args, **rest)
+        created.sequence_generator = LowestNumber()
+        return created
+
+    writing._create_data_writer = create
 
 
 class _ShiftedNumbers(dict[int, int]):

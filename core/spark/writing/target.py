@@ -24,13 +24,15 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     With `follows_main` the root must still be main at the commit. The files are written with `schema`. `head`
     is the JSON of the snapshot that must still be the newest: None for any, empty for no snapshot. With
     `may_go_on` others may have committed after it. `known` is the id of the newest before anything was
-    written, 0 for none: this commit has a later one. An overwrite
-    replaces the whole table, or with `dynamic` the partitions that rows came for, or those in `partitions`
-    (an Arrow stream in base 64, of some partition columns or all).
-    `rewrites`: the rows are the table's own, read at some version. `after_commit` is the step after the
-    commit; None for an action, which runs it itself. `receipt` is a local file that tells the waiting process
-    what was committed. `lock` is the token of the change that makes the commit, None without a lock: the lock
-    must still exist, and its journal must not have `next_entry`, by which another process takes it over.
+    written, 0 for none: this commit has a later one. An overwrite replaces the whole table, or with `dynamic`
+    the partitions that rows came for, or those in `partitions` (an Arrow stream in base 64, of some partition
+    columns or all). With `changed` it replaces only the files that these partitions had in `head`, as
+    `paimark.core.spark.writing.beside` says; it is a local Arrow file with the keys that change, missing if
+    there are too many. `rewrites`: the rows are the table's own, read at some version. `after_commit` is the
+    step after the commit; None for an action, which runs it itself. `receipt` is a local file that tells the
+    waiting process what was committed. `lock` is the token of the change that makes the commit, None without
+    a lock: the lock must still exist, and its journal must not have `next_entry`, by which another process
+    takes it over.
     """
 
     follows_main: bool
@@ -39,6 +41,7 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     rewrites: bool = False
     dynamic: bool = False
     partitions: str | None = None
+    changed: str | None = None
     head: str | None = None
     may_go_on: bool = False
     known: int = 0
@@ -119,8 +122,13 @@ def require_head(files: Files, target: WriteTarget, latest: Snapshot | None) -> 
         if data is None or commit_key(Snapshot.from_json(data, path)) == commit_key(expected):
             return
     if (latest and commit_key(latest)) != (expected and commit_key(expected)):
-        raise Refused(
-            f"{target.root.label} of {target.name} moved while its rows were written: "
-            f"snapshot {expected.id if expected else 'none'}, now {latest.id if latest else 'none'}",
-            "Nothing was committed: start again.",
-        )
+        raise has_moved(target, expected.id if expected else None, latest.id if latest else None)
+
+
+def has_moved(target: WriteTarget, expected: int | None, newest: int | None) -> Refused:
+    """Others committed what the rows should have been made from."""
+    return Refused(
+        f"{target.root.label} of {target.name} moved while its rows were written: "
+        f"snapshot {expected or 'none'}, now {newest or 'none'}",
+        "Nothing was committed: start again.",
+    )

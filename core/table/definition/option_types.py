@@ -30,7 +30,10 @@ _BOOLEANS = _words("""
     first-row.ignore-delete force-lookup format-table.partition-path-only-value global-index.enabled
     ignore-delete ignore-update-before incremental-between-tag-to-snapshot index-file-in-data-file-dir
     key-value.sequence_number.enabled lookup-wait lookup.cache.bloom.filter.enabled
-    lookup.remote-file.enabled manifest.delete-file-drop-stats metadata.stats-dense-store
+    lookup.remote-file.enabled manifest.delete-file-drop-stats
+    metadata.iceberg.delete-after-commit.enabled metadata.iceberg.glue.skip-archive
+    metadata.iceberg.hive-skip-update-stats metadata.iceberg.manifest-legacy-version
+    metadata.stats-dense-store
     metastore.partitioned-table overwrite-upgrade partial-update.ignore-delete
     partial-update.remove-record-on-delete partition.end-input-to-done partition.legacy-name
     partition.timestamp-format.strict pk-clustering-override postpone.batch-write-fixed-bucket
@@ -51,6 +54,8 @@ _INTEGERS = _words("""
     full-compaction.delta-commits global-index.build.max-parallelism global-index.build.max-shard
     global-index.thread-num local-sort.max-num-file-handles lookup-compact.max-interval
     lookup.merge-records-threshold lookup.remote-file.level-threshold manifest.merge-min-count
+    metadata.iceberg.compaction.max.file-num metadata.iceberg.compaction.min.file-num
+    metadata.iceberg.format-version metadata.iceberg.previous-versions-max
     metadata.stats-keep-first-n-columns num-levels num-sorted-run.compaction-trigger
     num-sorted-run.stop-trigger orc.write.batch-size parquet.enable.dictionary
     partition.expiration-batch-size partition.expiration-max-num
@@ -108,6 +113,8 @@ _CHOICES: Mapping[str, str] = {
     "materialized-table.refresh-mode": "CONTINUOUS FULL AUTOMATIC",
     "materialized-table.refresh-status": "INITIALIZING ACTIVATED SUSPENDED",
     "merge-engine": "deduplicate partial-update aggregation first-row",
+    "metadata.iceberg.storage": "disabled table-location hadoop-catalog hive-catalog rest-catalog",
+    "metadata.iceberg.storage-location": "table-location catalog-location",
     "metastore.tag-to-partition.preview": "none process-time watermark batch",
     "partition.sink-strategy": "NONE HASH",
     "scan.mode": (

@@ -66,7 +66,7 @@ def read_avro(
     codec = metadata.get("avro.codec", b"null").decode()
     if codec not in _UNPACK:
         raise BadAvro(f"packed by {codec}, which this version does not know")
-    _require_bytes(_schema(metadata))
+    _require_bytes(_schema(metadata) if writer_schema is None else writer_schema)
     if writer_schema is not None:
         metadata["avro.schema"] = json.dumps(writer_schema).encode()
     whole = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)

@@ -27,7 +27,7 @@ from tests.actions.acting import (
     undoable,
 )
 from tests.actions.taking_over import add, branched, main_rows, rows_of
-from tests.actions.test_late_recovery import died
+from tests.actions.test_late_recovery import died, expired
 from tests.faults.fault_files import Death, FaultFiles
 from tests.table.branches import create_branch
 
@@ -252,6 +252,22 @@ def test_another_branch_of_the_name_keeps_what_it_has_of_main(
     before = contents(orders / "branch/branch-fix")
     done(context, "recover")
     assert contents(orders / "branch/branch-fix") == before
+    assert verify(context, ORDERS).problems == ()
+
+
+def test_main_keeps_its_tags_though_its_copy_stays(context: Context, warehouse: Path, orders: Path) -> None:
+    """Jobs committed to both before the undo was recovered, and what main and its copy share has expired."""
+    done(context, "create-tag", name="past", snapshot=1)
+    branched(context)
+    expired(orders, 1)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    died(warehouse, r"orders/snapshot/LATEST$", "undo")
+    add(context, f"shop.orders$branch_{archive}", 9)
+    add(context, "shop.orders", 10)
+    expired(orders, 2, 3, 4, 5)
+    done(context, "recover")
+    tags = Lineage(context.files, ORDERS.root()).tag_names()
+    assert tags == [f"paimark.truncate.{archive}.2", "past", "v2"]
     assert verify(context, ORDERS).problems == ()
 
 

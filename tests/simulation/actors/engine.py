@@ -21,7 +21,13 @@ from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.protocol import Ask, Cause, Event, Failed, TaskResult, Version, Write
 from paimark.core.spark.writing.commit import CreateSnapshot
 from paimark.core.spark.writing.late_commit import FileChanges
-from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
+from paimark.core.spark.writing.target import (
+    WriteTarget,
+    has_moved,
+    require_head,
+    require_lock,
+    require_unchanged,
+)
 from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
@@ -92,12 +98,13 @@ class StandInEngine:
         faster, self._world.faster_commits = self._world.faster_commits, 0
         for _ in range(faster):
             StockWriter(self._world, Actor("faster"), target.root).commit()
-        head = json.loads(write.head)
+        planned = head = json.loads(write.head)
         rows = self._read(write.versions)
         written = self._rows_of(write, rows)
         if written is None:
             return
-        sequence = self._world.number()
+        # Rows that are committed beside later ones are the older ones.
+        sequence = 0 if write.changed_sql else self._world.number()
         changes = [Change(key, value, sequence) for key, value in written]
         schema_id = target.table_schema.id
         schema = json.loads(write.schema)
@@ -108,14 +115,13 @@ class StandInEngine:
             require_head(self._files, target, latest)
             if write.may_go_on and latest is not None:
                 head = latest.as_written()
-            gone = [Entry(DELETE, each) for each in self._writer.live(head)] if write.overwrite else []
+            gone, after = self._outcome(target, planned, head, written, _changed(write, rows))
             kind = "OVERWRITE" if write.overwrite else "APPEND"
             prepared = self._writer.prepare(
                 head, [*gone, *new], schema_id, kind, write.commit_user, 2**63 - 1
             )
             parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
-            after = written if write.overwrite else sorted([*self._world.commits[parent].rows, *written])
-            self._register(write, prepared, tuple(after), parent)
+            self._register(write, prepared, after, parent)
             snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
             create = CreateSnapshot(self._files, target.root, partial(require_lock, self._files, target))
             added, deleted = (frozenset(each.file.name for each in entries) for entries in (new, gone))
@@ -128,6 +134,31 @@ class StandInEngine:
                 self._world.litter -= {TABLE.data_file("", 0, each.file.name) for each in new}
                 return
         raise Refused("Others committed each time that this write tried to")
+
+    def _outcome(
+        self,
+        target: WriteTarget,
+        planned: dict[str, Any],
+        head: dict[str, Any],
+        written: Rows,
+        changed: set[int] | None,
+    ) -> tuple[list[Entry], Rows]:
+        """The deleted files of a commit on `head`, whose rows were made for `planned`; the rows after it."""
+        before = self._world.commits[
+            Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
+        ]
+        if not target.overwrite:
+            return [], tuple(sorted([*before.rows, *written]))
+        if changed is None:
+            return [Entry(DELETE, each) for each in self._writer.live(head)], written
+        replaced, live = ({each.name: each for each in self._writer.live(at)} for at in (planned, head))
+        later = [live[name] for name in live.keys() - replaced.keys()]
+        keys = {change.key for each in later for change in self._writer.changes(each)}
+        if not replaced.keys() <= live.keys() or any(each.level for each in later) or keys & changed:
+            raise has_moved(target, planned["id"], head["id"])
+        gone = [Entry(DELETE, live[name]) for name in sorted(replaced)]
+        others = [row for row in before.rows if row[0] not in changed]
+        return gone, tuple(sorted([*others, *(row for row in written if row[0] in changed)]))
 
     def _register(self, write: Write, prepared: Any, rows: Rows, parent: Identity) -> None:
         """Tell the model the rows of the commit, and the commit that they come from."""
@@ -156,11 +187,8 @@ class StandInEngine:
             return tuple(sorted((kept + added).elements()))
         for wins in (True, False):
             for each in _keyed_queries(write.schema, wins):
-                if (write.sql, write.partitions_sql, write.common_sql) == (
-                    each.rows,
-                    each.partitions,
-                    each.common,
-                ):
+                texts = write.sql, write.partitions_sql, write.common_sql, write.changed_sql
+                if texts == (each.rows, each.partitions, each.common, each.changed):
                     merged, _ = keyed_merge(_sides(rows), branch_wins=wins)
                     return None if merged == rows[merge_sql.MAIN] else merged
         raise AssertionError(f"the stand-in for Spark does not know {write.sql}")
@@ -171,6 +199,13 @@ class StandInEngine:
 
 def _removed(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
     return Counter(rows[merge_sql.BASE]) - Counter(rows[merge_sql.HEAD])
+
+
+def _changed(write: Write, rows: Mapping[str, Rows]) -> set[int] | None:
+    """The keys that the branch changed, if the merge may be committed beside rows of others."""
+    if write.changed_sql is None:
+        return None
+    return {key for key, _ in {*rows[merge_sql.BASE]} ^ {*rows[merge_sql.HEAD]}}
 
 
 def _sides(rows: Mapping[str, Rows]) -> Sides:

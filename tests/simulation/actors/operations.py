@@ -76,6 +76,12 @@ class Operation:
     def name(self) -> str:
         return str(self.arguments.get("name", ""))
 
+    def tags_named(self) -> list[str]:
+        """The names of the tags that the action makes or deletes."""
+        if self.action not in ("create-tag", "delete-tag", "rename-tag"):
+            return []
+        return [str(each) for key, each in self.arguments.items() if key in ("name", "to")]
+
     def may_drop(self, root: Root) -> bool:
         """Whether the action may remove the rows of a root."""
         if self.action == "delete-branch" and not self.arguments.get("keep"):
@@ -99,12 +105,12 @@ class Operation:
         """Whether the action may remove a savepoint."""
         return self.action == "delete-savepoint" and str(self.arguments["id"]) == number
 
-    def may_untag(self, root: Root, tag: str) -> bool:
-        """Whether the action may remove a tag."""
-        if self.action == "delete-tag":
-            return tag == self.name
-        if self.action == "rename-tag":
-            return tag in (self.name, self.arguments["to"])
+    def may_untag(self, root: Root, tag: str, held: Identity) -> bool:
+        """Whether the action may remove a tag that holds this snapshot: not another one of its name."""
+        if self.action in ("delete-tag", "rename-tag"):
+            was = self.name if tag == self.arguments.get("to") else tag
+            is_the_same = held in [each.get(was) for each in self.planned.tags.values()]
+            return is_the_same and tag in (self.name, self.arguments.get("to"))
         if tag.startswith("savepoint.") and self.may_unsave(tag.removeprefix("savepoint.")):
             return True
         # The tags of the previous main, in whichever root they are now.

@@ -74,8 +74,12 @@ class Watch:
             operation.looks(path, References.now(self._store))
         place = view.place_of(path)
         if place is not None and place.part == "snapshot":
+            if old is not None and old != new:
+                self._require_the_same(operation, place.root, f"snapshot {old.id}")
             self._snapshot(actor, operation, place.root, int(place.name), old, new)
         elif place is not None and place.part == "tag":
+            if old is not None and old != new and not self._is_own(operation, place):
+                self._require_the_same(operation, place.root, f"tag {place.name}")
             self._touch(operation, ("tag", place.root, place.name), old)
             self._tag(actor, operation, place.root, place.name, old, new)
         elif place is not None:
@@ -91,6 +95,15 @@ class Watch:
             is_promised = any(name == f"savepoint.{number}" for _, name in self.promised)
             if after is None and is_promised and not (operation and operation.may_unsave(number)):
                 raise Violation(f"{path} went, and nobody deleted that savepoint")
+
+    def _require_the_same(self, operation: Operation | None, root: Root, what: str) -> None:
+        """Raise if an action takes a part of a branch that another engine made since the action began."""
+        if operation is not None and root in operation.anew:
+            raise Violation(f"{operation.action} takes {what} of another {root.label}, made since")
+
+    def _is_own(self, operation: Operation | None, tag: view.RootFile) -> bool:
+        """Whether the action made the tag itself."""
+        return self.last_writer.get(("tag", tag.root, tag.name)) is operation
 
     def _is_savepoint_of_another(self, operation: Operation, logged: bytes) -> bool:
         """Whether a recovery of an operation logs a savepoint that another one had begun."""
@@ -220,6 +233,12 @@ class Watch:
             return True
         return then is not None and not lines(newest, then) and not lines(then, newest)
 
+    def tagged_again(self, root: Root, name: str, found: Identity) -> None:
+        """Note that a stock engine made a tag of this name: from now on the name means this snapshot."""
+        for key in [each for each in self.promised if each[1] == name]:
+            del self.promised[key]
+        self.promised[root, name] = found
+
     def forget(self, name: str, found: Identity) -> None:
         """Remove a tag from the promised ones."""
         for key in [each for each, held in self.promised.items() if each[1] == name and held == found]:
@@ -252,7 +271,7 @@ class Watch:
         is_promised = any(each[1] == name and held == old for each, held in self.promised.items())
         if not is_promised or actor not in self.operations:
             return
-        if operation is not None and operation.may_untag(root, name):
+        if operation is not None and operation.may_untag(root, name, old):
             return
         others = (view.tags(self._store, each).get(name) for each in view.roots(self._store))
         if old not in others:

@@ -97,6 +97,18 @@ class Bench:
         self.alone(lambda: self.maintenance().create_branch(name, tag))
         self.alone(lambda: self.write(name, "append", "append"))
 
+    def tag_again(self, name: str) -> None:
+        """As a stock engine, delete main's tag of this name, if there is one, and tag its newest snapshot."""
+        store, main = self.world.store, TABLE.root()
+        head = view.head(store, main)
+        if head is None or view.tags(store, main).get(name) == head:
+            return
+        if name in view.tags(store, main):
+            self.watch.forget(name, view.tags(store, main)[name])
+            self.alone(lambda: self.maintenance().delete_tag(name))
+        self.alone(lambda: self.maintenance().create_tag(name, head.id))
+        self.watch.tagged_again(main, name, head)
+
     def maintenance(self, branch: str | None = None) -> StockMaintenance:
         return StockMaintenance(self.world, Actor("stock"), TABLE.root(branch))
 

@@ -145,6 +145,22 @@ CASES = (
         (*_BRANCH, _commits(), _others_are_faster),
     ),
     Case("merge by key", "merge-branch", {"name": "b", "on_conflict": "branch"}, _BRANCH, keyed=True),
+    # Keys are chosen by the case's name. Here others commit to a key that the branch changed, ...
+    Case(
+        "merge by key on a main that moves",
+        "merge-branch",
+        {"name": "b", "on_conflict": "branch"},
+        (*_BRANCH, _others_are_faster),
+        keyed=True,
+    ),
+    # ... and here only to other keys, so the rows are written once.
+    Case(
+        "merge by key beside other keys",
+        "merge-branch",
+        {"name": "b", "on_conflict": "branch"},
+        (*_BRANCH, _others_are_faster),
+        keyed=True,
+    ),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
     Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
@@ -177,6 +193,12 @@ CASES = (
         "undo",
         {},
         (*_BRANCH, _act("create-savepoint"), _act("replace-main-branch", name="b")),
+    ),
+    Case(
+        "undo of a pointer, a tag of main's past",
+        "undo",
+        {},
+        (_act("create-tag", name="past", snapshot=2), *_POINTED, _commits("b")),
     ),
     Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
     Case("column", "alter-branch-schema", {"add": "c INT"}),

@@ -113,9 +113,50 @@ def _deletes(bench: Bench) -> None:
 
 
 def _makes_anew(bench: Bench) -> None:
-    """A stock engine deletes the rest of branch b, creates another of that name, and a job writes to it."""
-    if _is_open(bench) and "fork" in view.tags(bench.world.store, TABLE.root()):
-        bench.make_anew(TABLE.root("b"), "fork")
+    """A stock engine deletes the rest of branch b, creates another of that name, and a job writes to it.
+
+    If main has a tag `past`, the other branch begins there, and has a snapshot that the first one copied.
+    """
+    tags = view.tags(bench.world.store, TABLE.root())
+    there = [each for each in ("past", "fork") if each in tags]
+    if _is_open(bench) and there:
+        bench.make_anew(TABLE.root("b"), there[0])
+
+
+def _tags_again(bench: Bench) -> None:
+    """A job commits, and a stock engine makes each tag of main again, there, on which no branch stands.
+
+    So it does for the names that the interrupted action was about.
+    """
+    if not _is_open(bench) or view.head(bench.world.store, TABLE.root()) is None:
+        return
+    bench.alone(bench.write)
+    for name in _names_of_tags(bench):
+        bench.tag_again(name)
+
+
+def _we_tag_again(bench: Bench) -> None:
+    """A job commits, and we make each tag that is missing."""
+    if view.head(bench.world.store, TABLE.root()) is None:
+        return
+    bench.alone(bench.write)
+    there = view.tags(bench.world.store, TABLE.root())
+    for name in _names_of_tags(bench):
+        if name not in there:
+            bench.alone(lambda name=name: bench.act("create-tag", name=name))  # type: ignore[misc]
+
+
+def _names_of_tags(bench: Bench) -> list[str]:
+    """The names of tags that users of main may make again."""
+    store = bench.world.store
+    roots = [each for each in view.roots(store) if each.branch]
+    on = {found for each in roots for found in bench.world.ancestors(view.head(store, each))}
+    tags = view.tags(store, TABLE.root())
+    free = [name for name, found in tags.items() if found not in on and not view.is_of_engines(name)]
+    about = bench.watch.doubts[-1].tags_named() if bench.watch.doubts else []
+    kept = {name for each in roots for name in view.tags(store, each)}
+    found = [each for each in (*free, *about) if each not in kept]
+    return sorted({each for each in found if not each.startswith(("paimark.", "savepoint."))})
 
 
 def _is_open(bench: Bench) -> bool:
@@ -154,6 +195,8 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
     "orphans are removed": _cleans_orphans,
     "the branch is deleted": _deletes,
     "another branch gets its name": _makes_anew,
+    "its tags are made again": _tags_again,
+    "we make its tags again": _we_tag_again,
     "others of our actions start": _another,
     "a recovery dies half-way": _recovery_dies,
 }

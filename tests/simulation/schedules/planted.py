@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from paimark.core.actions.branches.going import Late
+from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.garbage.dependents import Dependent
+from paimark.core.actions.undo.replacement import UndoReplacement
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.landed import Fate, Landed
@@ -61,6 +63,22 @@ def _nothing(*arguments: object, **named: object) -> None:
     """Planted for a step that is left out."""
 
 
+def _dropped_again(change: UndoReplacement, hold: Hold, archive: Root) -> bool:
+    """Planted for `_has_late`, which comes next: each recovery takes main's past out of the branch."""
+    change._drop_copies()
+    return _has_late(change, hold, archive)
+
+
+class _TagsNow:
+    """Planted for `_own_tags`: not the tags that the archive had, but those that it has now."""
+
+    def __init__(self, hold: Hold, archive: Root) -> None:
+        self._lineage = Lineage(hold.context.files, archive)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._lineage.tag_names()
+
+
 def _empty(*arguments: object, **named: object) -> list[object]:
     """Planted for a search: it finds nothing."""
     return []
@@ -76,6 +94,7 @@ def _no(*arguments: object, **named: object) -> bool:
     return False
 
 
+_has_late = UndoReplacement._has_late
 _EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
 _Change = tuple[str, object]
 # By the name of each fault: the functions that are replaced, with their replacements.
@@ -135,6 +154,16 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "an-expiry-goes-on-in-a-branch-that-is-gone": (
         ("paimark.core.actions.garbage.expire_snapshots.ExpireSnapshots._is_another", _no),
+    ),
+    "an-undo-takes-a-snapshot-out-of-another-branch": (
+        ("paimark.core.actions.undo.replacement.UndoReplacement._has_late", _dropped_again),
+    ),
+    "main-loses-its-tags-with-those-of-its-copy": (
+        ("paimark.core.actions.undo.replacement.UndoReplacement._own_tags", _TagsNow),
+    ),
+    "a-recovery-deletes-a-tag-that-was-made-again": (
+        ("paimark.core.actions.garbage.deletion.others_since", _empty),
+        ("paimark.core.actions.garbage.deletion._is_still", _yes),
     ),
     "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, Refused, Unavailable
-from paimark.core.spark.writing.row_files import commit_rows, write_rows
+from paimark.core.spark.writing.row_files import commit_rows, delete_rows, write_rows
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write import find_target
 from paimark.core.storage.local import LocalFiles
@@ -21,7 +22,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
-from tests.paimon import commit, read_rows
+from tests.paimon import commit, open_table, read_rows
 
 COLUMNS = {"k": "INT", "v": "INT"}
 ROWS = [(1, 1), (2, 2)]
@@ -272,4 +273,127 @@ def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) 
     for key in (7, 8):
         another(unkeyed, key)
     with pytest.raises(Refused, match="moved while its rows were written"):
+        commit_rows(target, written)
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Table:
+    options = {"bucket": "1", "commit.max-retry-wait": "1 ms"}
+    table = Table(tmp_path, "d.keyed", COLUMNS, keys=["k"], options=options)
+    table.write([(1, 1), (2, 2), (5, 5)])
+    return table
+
+
+def begun_beside(table: Table) -> tuple[WriteTarget, list[list[Any]]]:
+    """An overwrite that copies keys 1 and 2, adds 3, and removes 5."""
+    target, none = begun(table, overwrite=True, pinned=True)
+    delete_rows(target, none)
+    path = table.warehouse.parent / f"{table.name}.changed"
+    keys = pa.table({"k": pa.array([3, 5], pa.int32())})
+    with pa.ipc.new_file(path, keys.schema) as file:
+        file.write_table(keys)
+    target = msgspec.structs.replace(target, changed=str(path), may_go_on=True, known=1)
+    batch = pa.RecordBatch.from_pydict({"k": [1, 2, 3], "v": [1, 2, 3]}, schema=SCHEMA)
+    return target, [write_rows(target, [batch])]
+
+
+def values(table: Table) -> dict[int, int]:
+    return {row["k"]: row["v"] for row in read_rows(table.warehouse, table.name)}
+
+
+@contextmanager
+def before_each_try(*deeds: Callable[[], object]) -> Iterator[None]:
+    """Inside, each deed is done right before one try to create a snapshot."""
+    create, left = LocalFiles.create, [*deeds]
+
+    def act(files: LocalFiles, path: str, data: bytes) -> bool:
+        if left:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(LocalFiles, "create", create)
+                left.pop(0)()
+        return create(files, path, data)
+
+    with instead_of_create(act):
+        yield
+    assert not left
+
+
+def test_an_overwrite_goes_on_beside_a_commit_of_other_keys_at_each_try(keyed: Table) -> None:
+    target, written = begun_beside(keyed)
+    with before_each_try(*(partial(another, keyed, key) for key in (7, 1, 8))):
+        commit_rows(target, written)
+    newest = lineage(keyed).latest()
+    assert newest is not None and (newest.id, newest.commit_kind) == (5, "OVERWRITE")
+    # Key 1 twice: the copy and the later row.
+    assert newest.total_record_count == 6
+    assert values(keyed) == {1: 0, 2: 2, 3: 3, 7: 0, 8: 0} and unowned(keyed) == set()
+
+
+@pytest.mark.parametrize("key", [3, 5])
+def test_an_overwrite_does_not_go_on_beside_a_commit_of_a_key_that_it_changes(keyed: Table, key: int) -> None:
+    target, written = begun_beside(keyed)
+    with (
+        before_each_try(partial(another, keyed, 7), partial(another, keyed, key)),
+        pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 3"),
+    ):
+        commit_rows(target, written)
+    assert values(keyed) == {1: 1, 2: 2, 5: 5, 7: 0} | {key: 0} and unowned(keyed) == set()
+
+
+def test_with_too_many_changed_keys_nothing_goes_on_in_the_same_partition(keyed: Table) -> None:
+    """Then there is no file of them."""
+    target, written = begun_beside(keyed)
+    assert target.changed is not None
+    Path(target.changed).unlink()
+    another(keyed, 7)
+    with pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 2"):
+        commit_rows(target, written)
+
+
+def test_what_came_is_read_again_after_a_rollback(keyed: Table) -> None:
+    """The snapshot of the last try has gone, and its id is another's, with a key that changes."""
+    target, written = begun_beside(keyed)
+
+    def roll_back() -> None:
+        (keyed.directory / "snapshot/snapshot-2").unlink()
+        (keyed.directory / "snapshot/LATEST").write_text("1")
+        another(keyed, 3)
+        another(keyed, 8)
+
+    with (
+        before_each_try(partial(another, keyed, 7), roll_back),
+        pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 3"),
+    ):
+        commit_rows(target, written)
+    assert values(keyed) == {1: 1, 2: 2, 3: 0, 5: 5, 8: 0}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {},
+        {"level": 4},
+        {"min_sequence_number": 0},
+        {"schema_id": 7},
+        {"file_size": 1 << 30},
+        {"file_name": "data-0.row"},
+    ],
+    ids=str,
+)
+def test_a_later_file_does_not_stay_if_its_attributes_do_not_tell_enough(
+    keyed: Table, attributes: dict[str, Any]
+) -> None:
+    """With none changed it stays. It may be of a compaction, not newer, of another definition, large."""
+    target, written = begun_beside(keyed)
+    builder = open_table(keyed.warehouse, keyed.name).new_batch_write_builder()
+    write, committing = builder.new_write(), builder.new_commit()
+    write.write_arrow(pa.table({"k": [1], "v": [0]}, schema=SCHEMA))
+    [message] = write.prepare_commit()
+    vars(message.new_files[0]).update(attributes)
+    committing.commit([message])
+    if not attributes:
+        commit_rows(target, written)
+        assert values(keyed) == {1: 0, 2: 2, 3: 3}
+        return
+    with pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 2"):
         commit_rows(target, written)

@@ -11,6 +11,7 @@ import pytest
 
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kinds import KINDS, WRITE_MODES, TableKind, WriteMode, reasons
+from paimark.core.table.follow_ups import options as follow_ups
 from paimark.core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
@@ -153,6 +154,18 @@ def test_columns_that_can_not_be_partitions(kind: str) -> None:
     assert refused(schema(x=kind, keys=(), partition_keys=("x",))) == ALL
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMP(3) WITH LOCAL TIME ZONE", "TIMESTAMP_LTZ(6) NOT NULL"])
+def test_partitions_by_moments_lie_where_their_writer_is(kind: str) -> None:
+    def partitioned(**options: str) -> TableSchema:
+        return schema(options, x=kind, keys=(), partition_keys=("x",))
+
+    assert refused(partitioned()) == refused(partitioned(**{"partition.legacy-name": "TRUE"})) == NONE
+    assert refused(partitioned(**{"partition.legacy-name": "false"})) == ALL
+    assert refused(schema({"partition.legacy-name": "false"}, x=kind)) == NONE
+    without_zone = schema({"partition.legacy-name": "false"}, x="TIMESTAMP(3)", partition_keys=("x",))
+    assert refused(without_zone) == NONE
+
+
 def test_the_sentence_names_the_option() -> None:
     (reason,) = reasons(schema({"merge-engine": "first-row"}), "rewrite")
     assert reason.endswith("seen by nobody there (merge-engine = first-row)")
@@ -182,11 +195,12 @@ def test_no_option_of_paimon_was_overlooked() -> None:
 
 
 def unclassified(options: set[str]) -> set[str]:
-    """Those that neither a kind is known by nor `harmless_options.txt` has."""
+    """Those that no kind and no follow-up is known by, and that `harmless_options.txt` does not have."""
     harmless = (Path(__file__).parent / "harmless_options.txt").read_text().split()
     quoted = [name for kind in KINDS for name in re.findall(r"`([^`]+)`", kind.known_by + kind.note)]
     pattern = re.compile("|".join(re.escape(name).replace(r"\*", ".+") for name in quoted))
-    return {name for name in options if not pattern.fullmatch(name)} - set(harmless)
+    others = {name for name in options if not pattern.fullmatch(name) and not follow_ups.is_known(name)}
+    return others - set(harmless)
 
 
 def test_kinds_can_be_told_apart() -> None:

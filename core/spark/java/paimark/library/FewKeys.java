@@ -9,9 +9,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.apache.paimon.predicate.Equal;
-import org.apache.paimon.predicate.In;
-import org.apache.paimon.predicate.LeafPredicate;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReader;
@@ -23,6 +20,7 @@ import org.apache.spark.sql.types.StructType;
 
 /** The rows of a few keys, read in this process: a job would take longer than they do. */
 final class FewKeys implements LocalScan {
+    private static final Set<String> BINDING = Set.of("=", "<=>", "IN");
     private static final int MOST_KEYS = 64;
     private static final int MOST_SPLITS = 16;
     /** What the files with these keys may have; of each only the row groups with a key are read. */
@@ -48,20 +46,20 @@ final class FewKeys implements LocalScan {
         this.condition = condition;
     }
 
-    /** Whether the conditions leave few keys, in few files. */
-    static boolean areFew(LibraryTable table, List<Predicate> conditions) {
+    /** Whether the conditions leave few keys, in few files. {@code given} are the same conditions in Spark's form. */
+    static boolean areFew(
+            LibraryTable table,
+            List<Predicate> conditions,
+            org.apache.spark.sql.connector.expressions.filter.Predicate[] given) {
         Set<String> open = new HashSet<>(table.table.primaryKeys());
         if (open.isEmpty()) {
             return false;
         }
         long keys = 1;
-        for (Predicate each : conditions) {
-            if (each instanceof LeafPredicate) {
-                LeafPredicate leaf = (LeafPredicate) each;
-                boolean binds = leaf.function() instanceof Equal || leaf.function() instanceof In;
-                if (binds && open.remove(leaf.fieldNames().get(0))) {
-                    keys *= leaf.literals().size();
-                }
+        for (org.apache.spark.sql.connector.expressions.filter.Predicate each : given) {
+            boolean isBound = BINDING.contains(each.name()) && each.references().length == 1;
+            if (isBound && open.remove(String.join(".", each.references()[0].fieldNames()))) {
+                keys *= each.children().length - 1;
             }
         }
         if (!open.isEmpty() || keys > MOST_KEYS) {

@@ -62,7 +62,7 @@ final class LibraryScanBuilder
             }
         }
         pushed = used.toArray(pushed);
-        if (!again.isEmpty() && ofFiles.size() == given.length && FewKeys.areFew(table, conditions)) {
+        if (!again.isEmpty() && ofFiles.size() == given.length && FewKeys.areFew(table, conditions, given)) {
             areFewKeys = true;
             again.clear();
         }

@@ -1,0 +1,97 @@
+"""What else follows a stock engine's commit or tag, by the table's options, and does not follow Paimark's.
+
+Whoever is told of it beforehand can let a stock engine commit afterwards, or do it by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Event = Literal["commit", "tag"]
+Options = Mapping[str, str]
+
+STORAGE = "metadata.iceberg.storage"
+SUCCESS_FILES = "tag.create-success-file"
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """`known_by` are patterns of the names of its options; `sign` is the option in force, empty without one.
+
+    `commit` and `tag` say what Paimark leaves out then, in a sentence without a full stop; empty if nothing.
+    """
+
+    code: str
+    known_by: tuple[str, ...]
+    sign: Callable[[Options], str]
+    commit: str = ""
+    tag: str = ""
+
+    def said(self, options: Options, event: Event) -> str:
+        """What is left out after such an event; empty if nothing is."""
+        text = self.commit if event == "commit" else self.tag
+        reason = self.sign(options) if text else ""
+        return f"{text} ({reason})" if reason else ""
+
+
+def left_out(options: Options, event: Event) -> Iterator[tuple[str, str]]:
+    """Code and sentence of everything that a stock engine would do after its commit or tag, and we do not."""
+    for each in FOLLOW_UPS:
+        if text := each.said(options, event):
+            yield each.code, text
+
+
+def makes_success_files(options: Options) -> bool:
+    """Whether each tag has a file beside it that says that the tag is complete."""
+    return options.get(SUCCESS_FILES, "").strip().lower() == "true"
+
+
+def _set(*names: str, off: tuple[str, ...] = ("", "false")) -> Callable[[Options], str]:
+    """The first of these options with a value that is none of `off`."""
+
+    def sign(options: Options) -> str:
+        values = ((name, options.get(name, "").strip()) for name in names)
+        return next((f"{name} = {value}" for name, value in values if value.lower() not in off), "")
+
+    return sign
+
+
+FOLLOW_UPS: tuple[FollowUp, ...] = (
+    FollowUp(
+        "iceberg-behind",
+        (r"metadata\.iceberg\..+",),
+        _set(STORAGE, off=("", "disabled")),
+        commit="Iceberg readers see this only after the next commit of a stock engine",
+        tag="Iceberg readers see the tags as they were, until the next commit of a stock engine",
+    ),
+    FollowUp(
+        "tag-callbacks",
+        (r"tag\.callbacks", r"tag\.callback\.#\.param"),
+        _set("tag.callbacks"),
+        tag="no callback is told of it",
+    ),
+    FollowUp(
+        "partitions-not-done",
+        (r"partition\.mark-done-action.*", r"partition\.idle-time-to-done", r"partition\.end-input-to-done"),
+        _set("partition.idle-time-to-done", "partition.end-input-to-done", "partition.mark-done-action"),
+        commit="no partition is marked as done: a job of Flink does that after its own commits",
+    ),
+    FollowUp(
+        "metastore-behind",
+        (r"metastore\.partitioned-table", r"metastore\.tag-to-partition(\.preview)?"),
+        _set("metastore.partitioned-table", "metastore.tag-to-partition"),
+        commit="the metastore is not told of new partitions",
+        tag="the metastore is not told of it",
+    ),
+)
+# Done, or of a tag that is made: these leave nothing to be told.
+FOLLOWED = (re.escape(SUCCESS_FILES),)
+
+
+def is_known(option: str) -> bool:
+    """Whether the option is one of those that ask for something after a commit or a tag."""
+    patterns = (pattern for each in FOLLOW_UPS for pattern in each.known_by)
+    return any(re.fullmatch(pattern, option) for pattern in (*patterns, *FOLLOWED))

@@ -1,0 +1,1 @@
+"""What follows commits and tags of stock Paimon, beside its own library."""

@@ -1,0 +1,1 @@
+"""Tests of what follows a stock commit or tag."""
