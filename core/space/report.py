@@ -12,7 +12,7 @@ from paimark.core.figures import counted, size
 # main: its newest snapshot; older: its other snapshots. past: a branch that was main. guards: copies of
 # main's tags in the table directory while a branch is main. records: the files of snapshots, tags and schemas
 # themselves. young: nothing needs it now, but a running writer may be about to commit it. leftover: it
-# belongs to an unfinished change.
+# belongs to an unfinished change. iceberg: Iceberg metadata, and data files that only it names.
 SpaceKind = Literal[
     "main",
     "older",
@@ -24,6 +24,7 @@ SpaceKind = Literal[
     "consumer",
     "guards",
     "records",
+    "iceberg",
     "orphans",
     "young",
     "leftover",

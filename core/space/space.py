@@ -19,6 +19,7 @@ from paimark.core.space.counts import Count, Counts, counted
 from paimark.core.space.holders import Holder, holders
 from paimark.core.space.report import SpaceKind, SpaceReport, SpaceRow
 from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
@@ -26,13 +27,15 @@ from paimark.core.table.manifests.files import schema_of
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.runs import Runs, minus
 from paimark.core.table.records import TableSchema
-from paimark.core.verify.located import Located, NeededFile, locate
+from paimark.core.verify.located import Located, NeededFile, iceberg_files, locate
 from paimark.core.verify.needs import TableNeeds, needs_of
 from paimark.core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
 from paimark.core.verify.versions import versions
 
 DAY_MS = 24 * 3600 * 1000
 _TOLD_EVERY = 200
+# Files that no version needs, and that are of use all the same.
+_KEPT = ("records", "iceberg")
 
 
 def space(
@@ -54,7 +57,8 @@ def space(
     needs = needs_of(files, table, there, progress)
     buckets = Buckets(_schema(files, root))
     located = locate(files, needs, count_file=_bucket_counter(needs, root, buckets))
-    sizes = _Sizes(table, needs, located, context.clock())
+    iceberg, unread = iceberg_files(files, table, located)
+    sizes = _Sizes(table, needs, located, context.clock(), iceberg)
     for listed in _with_progress(data_directories(files, table), progress):
         sizes.take(listed)
     for listed in control_directories(files, table, list(there.roots)):
@@ -70,7 +74,7 @@ def space(
         alone_bytes=counts.alone.bytes,
         shared_bytes=counts.shared.bytes,
         records_bytes=sizes.others["records"].bytes,
-        unneeded_bytes=sum(each.bytes for kind, each in sizes.others.items() if kind != "records"),
+        unneeded_bytes=sum(each.bytes for kind, each in sizes.others.items() if kind not in _KEPT),
         buckets=tuple(buckets.worst()),
         bucket_count=len(buckets),
         small_below=buckets.small_below,
@@ -78,7 +82,7 @@ def space(
         level_0_files=buckets.level_0_files,
         missing=sizes.missing,
         unseen=located.unseen,
-        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
+        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced and not unread,
     )
 
 
@@ -126,17 +130,17 @@ class _Sizes:
     needs: TableNeeds
     located: Located
     now: int
+    iceberg: IcebergFiles
     by_users: dict[tuple[int, ...], Count] = field(default_factory=lambda: defaultdict(Count))
     others: dict[SpaceKind, Count] = field(default_factory=lambda: defaultdict(Count))
     missing: int = 0
 
     def take(self, listed: Listed, *, is_control: bool = False) -> None:
         """Count a directory. `is_control`: it holds snapshots, tags and the like, no version's files."""
-        needed = self.located.files.get(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
                 continue
-            wanted = needed.pop(entry.name, None)
+            wanted = self.located.take(listed.directory, entry.name)
             if wanted is not None:
                 self._need(wanted, entry.size)
             else:
@@ -145,7 +149,7 @@ class _Sizes:
     def take_missing(self) -> None:
         """Count files that no listing had. A deletion counts them too, if metadata records their size."""
         optional = self.needs.optional
-        for needed in self.located.files.values():
+        for needed in (*self.located.files.values(), self.located.anywhere):
             for each in needed.values():
                 if not minus(each.users, optional):
                     continue
@@ -156,6 +160,8 @@ class _Sizes:
     def _kind(self, directory: str, entry: DirectoryEntry, is_control: bool) -> SpaceKind:
         if left_over(self.table, directory, entry.name) is not None:
             return "leftover"
+        if self.iceberg.has(directory, entry.name):
+            return "iceberg"
         if is_control and is_known(self.table, directory, entry.name):
             return "records"
         return "orphans" if entry.modified and self.now - entry.modified >= DAY_MS else "young"
@@ -167,11 +173,12 @@ class _Sizes:
         """The rows of files that no version needs."""
         names = {
             "records": "snapshots, tags, schemas",
+            "iceberg": "needed by Iceberg readers alone",
             "orphans": "needed by nothing",
             "young": "needed by nothing yet: younger than a day",
             "leftover": "of changes that run, or did not end",
         }
-        for kind in ("records", "orphans", "young", "leftover"):
+        for kind in ("records", "iceberg", "orphans", "young", "leftover"):
             if count := self.others.get(kind):
                 yield _row(kind, names[kind], None, count, count)
 

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import Root
+from paimark.core.table.follow_ups.iceberg import IcebergFiles, needed_files
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
 from paimark.core.table.manifests.fold import Fold, FoldedFile
 from paimark.core.table.manifests.manifests import FileKey
+from paimark.core.table.manifests.partitions import WritersPath
 from paimark.core.table.manifests.runs import Runs, members, union
 from paimark.core.verify.needs import NeededState, TableNeeds
 
@@ -40,7 +42,8 @@ class Located:
     """`files` by directory and name. `schemas`: by schema, the states that hold data files written with it.
 
     `unseen` counts files that lie outside the table's own directories; `unplaced` has the errors for files
-    whose directories can't be determined.
+    whose directories can't be determined. `anywhere` has by name those whose directories only their writers
+    know: they are looked for in all of the table's.
     """
 
     files: dict[str, dict[str, NeededFile]] = field(default_factory=lambda: defaultdict(dict))
@@ -48,6 +51,12 @@ class Located:
     sample: list[SampleFile] = field(default_factory=list)
     unseen: int = 0
     unplaced: set[str] = field(default_factory=set)
+    anywhere: dict[str, NeededFile] = field(default_factory=dict)
+
+    def take(self, directory: str, name: str) -> NeededFile | None:
+        """The need for a file that is there, which is then no longer looked for."""
+        wanted = self.files[directory].pop(name, None) if directory in self.files else None
+        return wanted or self.anywhere.pop(name, None)
 
     def add(self, path: str, size: int | None, users: Runs) -> None:
         directory, _, name = path.rpartition("/")
@@ -83,10 +92,26 @@ def locate(
     for name, file, key, users in _drained(needs.indexes):
         try:
             located.add_stored(directories.of(users).index_at(name, file.size, key), users)
+        except WritersPath:
+            located.anywhere[name] = NeededFile(file.size, users)
         except (Corrupt, NotFound, Refused) as error:
             located.unplaced.add(error.message)
     located.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
     return located
+
+
+def iceberg_files(files: Files, table: TablePath, located: Located) -> tuple[IcebergFiles, tuple[str, ...]]:
+    """What Iceberg readers need that no version does; empty, with a warning, if it can't be read."""
+
+    def is_unneeded(address: str) -> bool:
+        _, _, below = address.rpartition(f"/{table.directory}/")
+        directory, _, name = f"{table.directory}/{below}".rpartition("/")
+        return name not in located.files.get(directory, {}) and name not in located.anywhere
+
+    try:
+        return needed_files(files, table, is_unneeded), ()
+    except (Corrupt, FileMissing) as error:
+        return IcebergFiles(), (f"What Iceberg readers need can't be told: {error.message}",)
 
 
 def _add_data(
@@ -101,6 +126,13 @@ def _add_data(
 ) -> None:
     try:
         data, *sides = directories.of(users).stored_at(name, file.size, key)
+    except WritersPath:
+        if key.external_path:
+            located.unseen += 1
+        else:
+            located.anywhere[name] = NeededFile(file.size, users)
+            located.anywhere.update((each, NeededFile(None, users)) for each in key.extra_files)
+        return
     except (Corrupt, NotFound, Refused) as error:
         located.unplaced.add(error.message)
         return

@@ -8,10 +8,10 @@ from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
-from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.follow_ups.iceberg import IcebergFiles, needed_files
+from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
@@ -20,7 +20,7 @@ from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.barrier import barrier_problems
 from paimark.core.verify.expired import expired_elsewhere, summed_up
-from paimark.core.verify.located import Located, SampleFile, locate
+from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.lost import lost_commits, overwritten_commits
 from paimark.core.verify.needs import needs_of
 from paimark.core.verify.orphans import (
@@ -58,15 +58,16 @@ def verify(
     there = versions(files, table)
     needs = needs_of(files, table, there, progress)
     located = locate(files, needs, partial(_is_sampled, share=read_data))
-    number = sum(map(len, located.files.values()))
-    size = sum(each.size or 0 for files_there in located.files.values() for each in files_there.values())
+    places = (*located.files.values(), located.anywhere)
+    number = sum(map(len, places))
+    size = sum(each.size or 0 for files_there in places for each in files_there.values())
     problems = Problems(files, needs, expired_elsewhere(there))
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
-    iceberg, unread_iceberg = _iceberg(files, table, located)
+    iceberg, unread_iceberg = iceberg_files(files, table, located)
     _compare(files, table, there, located, problems, orphans, iceberg)
     log, unreadable = _log(files, table)
     lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
@@ -111,20 +112,6 @@ def _log(files: Files, table: TablePath) -> tuple[list[Operation], tuple[str, ..
         return [], (f"Whether a commit of Paimark's was overwritten can't be told: {error.message}",)
 
 
-def _iceberg(files: Files, table: TablePath, located: Located) -> tuple[IcebergFiles, tuple[str, ...]]:
-    """What Iceberg readers need that no version does; empty, with a warning, if it can't be read."""
-
-    def is_unneeded(address: str) -> bool:
-        _, _, below = address.rpartition(f"/{table.directory}/")
-        directory, _, name = f"{table.directory}/{below}".rpartition("/")
-        return name not in located.files.get(directory, {})
-
-    try:
-        return needed_files(files, table, is_unneeded), ()
-    except (Corrupt, FileMissing) as error:
-        return IcebergFiles(), (f"What Iceberg readers need can't be told: {error.message}",)
-
-
 def _warnings(files: Files, there: Versions) -> Iterator[str]:
     """Warnings about roots with tags of histories that were rolled back."""
     tags = (each for each in there.all if each.kind == "tag")
@@ -149,15 +136,14 @@ def _compare(
     iceberg: IcebergFiles,
 ) -> None:
     for listed in data_directories(files, table):
-        needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
                 if not is_inside(entry.name):
                     orphans.add(listed.directory, entry, owner_of(table, listed.directory, entry.name))
                 continue
-            wanted = needed.pop(entry.name, None)
+            wanted = located.take(listed.directory, entry.name)
             if wanted is None:
-                if entry.name in iceberg.needed or f"{listed.directory}/{entry.name}" in iceberg.own:
+                if iceberg.has(listed.directory, entry.name):
                     continue
                 owner = owner_of(table, listed.directory, entry.name)
                 is_leftover = left_over(table, listed.directory, entry.name) is not None
@@ -165,7 +151,8 @@ def _compare(
             elif wanted.size is not None and entry.size != wanted.size:
                 detail = f"it has {entry.size} bytes, and should have {wanted.size}"
                 problems.add_of("size", f"{listed.directory}/{entry.name}", detail, wanted.users)
-        problems.add_missing(listed.directory, needed)
+        problems.add_missing(listed.directory, located.files.pop(listed.directory, {}))
+    problems.add_missing(table.directory, located.anywhere)
     for listed in control_directories(files, table, list(there.roots)):
         needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:

@@ -249,7 +249,8 @@ public final class Oracle {
         List<List<Object>> rows = (List<List<Object>>) request.get("rows");
         List<String> kinds = (List<String>) request.get("kinds");
         boolean postpones = Boolean.TRUE.equals(request.get("postpones"));
-        Writing.put(fileStoreTable(), rows, kinds, postpones, temporaryFiles());
+        boolean joins = Boolean.TRUE.equals(request.get("joins"));
+        Writing.put(fileStoreTable(), rows, kinds, postpones, joins, temporaryFiles());
         return null;
     }
 

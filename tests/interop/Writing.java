@@ -9,6 +9,7 @@ import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.PostponeUtils;
 import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
+import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.RowKind;
 
@@ -28,13 +29,15 @@ final class Writing {
 
     /**
      * Commits rows. In a table with postponed buckets they go to their real buckets, as a batch job writes them; with
-     * {@code postpones} to the postponed bucket, as a stream does: then they are invisible until a compaction.
+     * {@code postpones} to the postponed bucket, as a stream does: then they are invisible until a compaction. With
+     * {@code joins} the changelogs of all buckets are one file.
      */
     static void put(
             FileStoreTable table,
             List<List<Object>> rows,
             List<String> kinds,
             boolean postpones,
+            boolean joins,
             IOManager temporaryFiles)
             throws Exception {
         FileStoreTable written = postpones ? table : withBuckets(table);
@@ -58,7 +61,8 @@ final class Writing {
                         writer.write(row);
                 }
             }
-            commit.commit(writer.prepareCommit());
+            List<CommitMessage> messages = writer.prepareCommit();
+            commit.commit(joins ? Changelogs.join(written, messages) : messages);
         }
     }
 

@@ -75,13 +75,16 @@ class Judge:
         rows: Sequence[tuple[str, Sequence[Any]]],
         *,
         postpones: bool = False,
+        joins: bool = False,
     ) -> None:
         """Commit rows, each with its kind (`+I`, `-D`) and its fields as `rows` returns them.
 
-        `postpones` writes them to the postponed bucket, if the table has one.
+        `postpones` writes them to the postponed bucket, if the table has one; `joins` joins the changelogs of
+        all buckets to one file, as a job of Flink does.
         """
         kinds, fields = [kind for kind, _ in rows], [each for _, each in rows]
-        self._ask("put", warehouse, table, rows=fields, kinds=kinds, postpones=postpones)
+        words = {"rows": fields, "kinds": kinds, "postpones": postpones, "joins": joins}
+        self._ask("put", warehouse, table, **words)
 
     def create(
         self,

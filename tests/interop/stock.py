@@ -15,7 +15,14 @@ BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
 # The bundle lacks these dependencies; Spark has all of them.
 FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-", "snappy-java-")
 OLDEST_JDK = 17
-SOURCE_NAMES = ("Oracle.java", "Values.java", "Buckets.java", "Writing.java", "Vectors.java")
+SOURCE_NAMES = (
+    "Oracle.java",
+    "Values.java",
+    "Buckets.java",
+    "Writing.java",
+    "Vectors.java",
+    "Changelogs.java",
+)
 SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 
 # Options for a JVM that is started often and runs briefly.

@@ -23,6 +23,7 @@ from paimark.core.table.follow_ups.iceberg import needed_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
 from paimark.core.table.manifests.fold import FileStates, Fold
+from paimark.core.table.manifests.joined_changelogs import file_name, is_joined
 from paimark.core.table.manifests.manifests import file_facts, index_facts, read_in_batches
 from paimark.core.table.manifests.runs import Runs, add, both, meet, members, minus, union
 from paimark.core.table.records import commit_key
@@ -271,6 +272,9 @@ class Tally:
         """The data files to delete; the states that hold other files are appended to `keeping`."""
         going = self._metadata.going
         free: dict[int, list[int]] = {}
+        # A joined changelog has several names, and goes with the last of them.
+        needed: set[str] = set()
+        ranges: list[tuple[str, StoredFile]] = []
         for name, file in self._data.files.items():
             keys = free.get(file.fate)
             if keys is None:
@@ -280,8 +284,18 @@ class Tally:
                 if keys and (any(others) or any(map(self._is_in_shared, states.values()))):
                     keeping += others
                     keys.clear()
-            for number in keys:
-                yield from places.stored_at(name, file.size, self._data.key(name, file, number))
+            stored = (
+                each
+                for number in keys
+                for each in places.stored_at(name, file.size, self._data.key(name, file, number))
+            )
+            if not is_joined(name):
+                yield from stored
+            elif keys:
+                ranges += ((file_name(name), each) for each in stored)
+            else:
+                needed.add(file_name(name))
+        yield from (each for name, each in ranges if name not in needed)
 
     def _is_in_shared(self, states: FileStates) -> bool:
         """Whether leaving references delete a file, and none of the manifests read adds it there.

@@ -34,6 +34,7 @@ from paimark.core.spark.datasource.unlike.patches import patch_pypaimon
 from paimark.core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
 from paimark.core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
 from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
+from paimark.core.table.manifests.joined_changelogs import is_joined
 
 _OPTIONS = {
     # With pypaimon's default of 1024 rows each few kilobytes take a Python call and an Arrow message.
@@ -95,6 +96,7 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     table = open_table(scan)
     fields = _selected_fields(scan, table)
     require_no_ignored_deletes(scan, table, splits)
+    require_own_files(scan.name, splits)
     require_known_directories(scan.name, table, splits)
     require_kinds_read(scan.name, table, fields, splits)
     if not all(split.raw_convertible for split in splits):
@@ -114,6 +116,16 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
         require_convertible(scan.name, fields, file_schema.fields, is_orc=is_orc)
         for column_names in {tuple(file.write_cols) for file in files if file.write_cols is not None}:
             require_unrenamed(scan.name, fields, file_schema.fields, column_names)
+
+
+def require_own_files(name: str, splits: Iterable[Any]) -> None:
+    """Raises `Refused` for changes of several buckets in one file: pypaimon looks for one in each bucket."""
+    if any(is_joined(file.file_name) for split in splits for file in split.files):
+        raise Refused(
+            f"{name} has changelogs of several buckets in one file (changelog.precommit-compact), which this "
+            "version does not read",
+            "Read the changes with Flink, or the rows that are there.",
+        )
 
 
 def require_no_ignored_deletes(scan: Scan, table: Any, splits: Iterable[Any]) -> None:

@@ -51,6 +51,24 @@ class ColumnType(NamedTuple):
         return self.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and self.fraction > 3
 
 
+# Java's texts of these values differ between its versions.
+_TEXTS_OF_JAVA = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
+
+
+def names_legacy(options: Mapping[str, str]) -> bool:
+    """Whether partitions' directories have the values as they are stored, as they do by default."""
+    return options.get("partition.legacy-name", "true").strip().lower() == "true"
+
+
+def has_path_of_writer(kind: str, *, legacy: bool) -> bool:
+    """Whether the directory of a partition by such a column depends on who wrote it.
+
+    Java prints some values differently each time; a moment is printed in the zone of the writer.
+    """
+    column = ColumnType.of(kind)
+    return column.name in _TEXTS_OF_JAVA or (column.is_local and not legacy)
+
+
 def type_text(kind: object) -> str:
     """A type as SQL writes it: `ROW<a INT, b ARRAY<STRING>>`. `kind` is the schema's value: a text, or an
     object for a nested type. An object of an unknown shape is returned as JSON."""

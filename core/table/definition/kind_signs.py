@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from paimark.core.table.definition.column_types import ColumnType, type_text
+from paimark.core.table.definition.column_types import ColumnType, has_path_of_writer, names_legacy, type_text
 from paimark.core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
@@ -24,8 +24,6 @@ _LOSSY = re.compile(
     r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR|GEOMETRY|GEOGRAPHY"
 )
 _MAP = re.compile(r"\bMAP<")
-# Stock Paimon names directories by Java's text for these values, which differs between versions of Java.
-_WITHOUT_PATH = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
 
 
 def is_on(options: Mapping[str, str], name: str) -> bool:
@@ -155,9 +153,11 @@ def maps_in_avro(schema: TableSchema) -> str:
 
 
 def partition_without_path(schema: TableSchema) -> str:
+    legacy = names_legacy(schema.options)
     for field in schema.fields:
-        if field.name in schema.partition_keys and ColumnType.of(str(field.type)).name in _WITHOUT_PATH:
-            return f"partition column {field.name} is {field.type}"
+        if field.name in schema.partition_keys and has_path_of_writer(str(field.type), legacy=legacy):
+            by = ", partition.legacy-name = false" if ColumnType.of(str(field.type)).is_local else ""
+            return f"partition column {field.name} is {field.type}{by}"
     return ""
 
 

@@ -266,8 +266,9 @@ KINDS: tuple[TableKind, ...] = (
         "has values that Spark can't keep as they are",
     ),
     _refused(
-        "partitions by floating point or bytes",
-        "a partition column that is `FLOAT`, `DOUBLE`, `BINARY`, `VARBINARY`, `BYTES`",
+        "partitions by floating point, bytes or moments",
+        "a partition column that is `FLOAT`, `DOUBLE`, `BINARY`, `VARBINARY`, `BYTES`; or `TIMESTAMP_LTZ` "
+        "with `partition.legacy-name` = `false`",
         signs.partition_without_path,
         "has partitions that stock engines would look for in another directory",
     ),

@@ -48,6 +48,10 @@ class IcebergFiles:
     own: set[str] = field(default_factory=set)
     needed: set[str] = field(default_factory=set)
 
+    def has(self, directory: str, name: str) -> bool:
+        """Whether a file with this name there is one of them."""
+        return name in self.needed or f"{directory}/{name}" in self.own
+
 
 def newest_version(files: Files, table: TablePath) -> int | None:
     """The highest snapshot id that Iceberg metadata knows; None without such metadata."""

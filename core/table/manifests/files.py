@@ -17,6 +17,7 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.joined_changelogs import file_name, file_path, is_joined
 from paimark.core.table.manifests.manifests import (
     FileFacts,
     FileKey,
@@ -235,9 +236,10 @@ class FileLocations:
             path, is_outside = self._located(key.external_path)
         else:
             path, is_outside = self._in_bucket(self._names.path(key.partition), key.bucket, name), False
-        data = self._stored("data", path, size, is_outside)
+        data = self._stored("data", path, None if is_joined(name) else size, is_outside)
         # Other references are found by a file's name, so a path with another name does not count as own.
-        yield data if path.rpartition("/")[2] == name else replace(data, is_own=False)
+        is_named_so = path.rpartition("/")[2] == file_name(name)
+        yield data if is_named_so else replace(data, is_own=False)
         directory = path.rpartition("/")[0]
         for extra in key.extra_files:
             yield self._stored("data-extra", f"{directory}/{extra}", None, is_outside)
@@ -271,14 +273,14 @@ class FileLocations:
 
     def _in_bucket(self, partition: str, bucket: int, name: str) -> str:
         directory = "/".join(part for part in (self._subdirectory, partition) if part)
-        return self._table.data_file(directory, bucket, name)
+        return file_path(self._table.data_file(directory, bucket, name))
 
     def _located(self, address: str) -> tuple[str, bool]:
         """An address as a path relative to the warehouse; if it lies outside, the address itself and True."""
         for warehouse in (self._warehouse, f"file:{self._warehouse}", f"file://{self._warehouse}"):
             if address.startswith(warehouse + "/"):
-                return address[len(warehouse) + 1 :], False
-        return address, True
+                return file_path(address[len(warehouse) + 1 :]), False
+        return file_path(address), True
 
 
 def schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:

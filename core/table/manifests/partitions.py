@@ -12,13 +12,18 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from paimark.core.errors import Corrupt, Refused
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import ColumnType, names_legacy
 from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 from paimark.core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
 _EPOCH = datetime(1970, 1, 1)
+
+
+class WritersPath(Refused):
+    """Only the writer of a partition knows its directory."""
+
 
 # The text of one value, from the row without its arity and the offset of the field's eight bytes.
 _Text = Callable[[bytes, int], str]
@@ -28,7 +33,7 @@ class PartitionNames:
     """Names the directories of a table's partitions. Raises `Refused` for types whose names are unknown."""
 
     def __init__(self, schema: TableSchema) -> None:
-        legacy = schema.options.get("partition.legacy-name", "true").strip().lower() == "true"
+        legacy = names_legacy(schema.options)
         self._default = schema.options.get("partition.default-name", _DEFAULT_NAME)
         self._columns = [_escape(key) for key in schema.partition_keys]
         self._texts = RowTexts(schema, schema.partition_keys, legacy=legacy)
@@ -101,9 +106,9 @@ def text_of(column: str, type_text: str, *, legacy: bool) -> _Text:
             return lambda row, at: _iso_timestamp(*_timestamp(row, at, width))
         if not kind.is_local:
             return lambda row, at: sql_timestamp(*_timestamp(row, at, width), width)
-    raise Refused(
+    raise WritersPath(
         f"Partition column {column} of type {type_text} does not tell where its files lie",
-        "Directory names of FLOAT, DOUBLE, BINARY and zoned TIMESTAMP columns depend on the writer's Java.",
+        "A writer names directories of FLOAT, DOUBLE and BINARY values by its Java, of moments by its zone.",
     )
 
 

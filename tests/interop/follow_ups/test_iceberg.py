@@ -15,6 +15,7 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan
+from paimark.core.space.space import space
 from paimark.core.statements.insert import action_of_insert
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement
@@ -103,6 +104,9 @@ def test_an_expiry_leaves_what_iceberg_readers_need(
     assert (ice.rows(), ice.rows(1)) == ([1, 2], [1])
     report = checked(context)
     assert report.is_whole and report.tells_orphans and report.orphan_count == 0
+    [row] = [each for each in space(context, TABLE).rows if each.kind == "iceberg"]
+    beside = sum(path.stat().st_size for path in (ice.table.directory / "metadata").glob("*"))
+    assert row.files >= 2 and row.bytes > beside
     # A stock commit moves Iceberg on: by then nobody needs them.
     ice.put(3)
     assert ice.rows() == [3, 7]

@@ -400,3 +400,11 @@ def test_an_offset_of_another_source_is_refused(log: Path) -> None:
     query = Query(log, "shop.log")
     with pytest.raises(PaimarkError, match="offset of another source"):
         query.reader.partitions({}, {"partition-0": 3})
+
+
+def test_changes_of_several_buckets_in_one_file_are_refused_by_name(tmp_path: Path, judge: Judge) -> None:
+    options = {"bucket": "2", "changelog-producer": "input"}
+    create_table(tmp_path, "shop.keyed", KEYED, primary_keys=["id"], options=options)
+    judge.put(tmp_path, "shop.keyed", [("+I", [each, "x"]) for each in range(8)], joins=True)
+    with pytest.raises(Refused, match=r"several buckets in one file \(changelog.precommit-compact\)"):
+        Query(tmp_path, "shop.keyed", **{"read.changelog": "true"}, **from_version("1")).all()

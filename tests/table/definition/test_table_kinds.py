@@ -154,6 +154,18 @@ def test_columns_that_can_not_be_partitions(kind: str) -> None:
     assert refused(schema(x=kind, keys=(), partition_keys=("x",))) == ALL
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMP(3) WITH LOCAL TIME ZONE", "TIMESTAMP_LTZ(6) NOT NULL"])
+def test_partitions_by_moments_lie_where_their_writer_is(kind: str) -> None:
+    def partitioned(**options: str) -> TableSchema:
+        return schema(options, x=kind, keys=(), partition_keys=("x",))
+
+    assert refused(partitioned()) == refused(partitioned(**{"partition.legacy-name": "TRUE"})) == NONE
+    assert refused(partitioned(**{"partition.legacy-name": "false"})) == ALL
+    assert refused(schema({"partition.legacy-name": "false"}, x=kind)) == NONE
+    without_zone = schema({"partition.legacy-name": "false"}, x="TIMESTAMP(3)", partition_keys=("x",))
+    assert refused(without_zone) == NONE
+
+
 def test_the_sentence_names_the_option() -> None:
     (reason,) = reasons(schema({"merge-engine": "first-row"}), "rewrite")
     assert reason.endswith("seen by nobody there (merge-engine = first-row)")

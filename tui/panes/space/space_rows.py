@@ -48,6 +48,7 @@ _MEANING = {
     "guards": "copies of main's tags, while a branch is main",
     "past": "what main was before it was replaced",
     "records": "the files that name snapshots, tags and schemas",
+    "iceberg": "Iceberg metadata, and files that only its readers still need",
     "orphans": "no version needs them: a writer died, or an engine lost track",
     "young": "no version needs them yet: a writer may be about to commit them",
     "leftover": "of a change that runs, or that `{palette}` recover finishes",
@@ -115,7 +116,7 @@ class SpaceRows(Records[SpaceLine]):
 
 def _ordered(rows: Sequence[SpaceRow]) -> list[SpaceRow]:
     """Main's rows, then the others by bytes held alone, each with its parts; unneeded files come last."""
-    last = ("records", "orphans", "young", "leftover")
+    last = ("records", "iceberg", "orphans", "young", "leftover")
     groups: list[list[SpaceRow]] = []
     for row in rows:
         if row.is_part and groups:
