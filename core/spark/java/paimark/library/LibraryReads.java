@@ -60,7 +60,7 @@ public final class LibraryReads {
                 session, DataSourceV2Relation.create(table, Option.empty(), Option.empty(), options, Option.empty()));
     }
 
-    private FileStoreTable open(String path, String branch, String schema, boolean isAlone) {
+    FileStoreTable open(String path, String branch, String schema, boolean isAlone) {
         Path place = new Path(path);
         TableSchema found = TableSchema.fromJson(schema);
         Map<String, String> options = new HashMap<>(found.options());
@@ -82,7 +82,7 @@ public final class LibraryReads {
     }
 
     /** Other files than local ones are read by Hadoop's clients, with the settings that Spark's readers have. */
-    private FileIO files(Path place) {
+    FileIO files(Path place) {
         String scheme = place.toUri().getScheme();
         if (scheme == null || scheme.equals("file")) {
             return new LocalFileIO();
