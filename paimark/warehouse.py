@@ -41,6 +41,18 @@ class Warehouse:
         name = text("A table", name, "Its name is database.table.")
         return Table(self._session, find_table(self._session.files, name))
 
+    def spark_settings(self, catalog: str = "lake") -> dict[str, str]:
+        """The settings with which a Spark 4.1 of your own has this warehouse as a catalog, to read it in SQL.
+
+        `SparkSession.builder.config(map=warehouse.spark_settings())`. The store's own settings are not among
+        them. Raises `UsageError` for a name that can't be a catalog's, and `Unavailable` without Paimon's
+        library (`paimark jars fetch paimon`).
+        """
+        from paimark.core.spark.library.catalog_settings import catalog_settings
+
+        settings, name = self._session.settings, text("catalog", catalog, "It is a name.")
+        return catalog_settings(settings.warehouse, settings.options, name)
+
 
 def open_warehouse(
     uri: str | os.PathLike[str],

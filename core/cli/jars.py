@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import click
 
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import narrate, row_writer
+from paimark.core.cli.output import narrate, row_writer, show
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.figures import counted, size
+from paimark.core.quoting import shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.library.catalog_settings import catalog_settings
 from paimark.core.spark.stores.jars.cached import cached_jars, directory_of
 from paimark.core.spark.stores.jars.fetching import fetch, require_fitting
 from paimark.core.spark.stores.jars.lists import JarSet, jar_sets
@@ -20,17 +22,23 @@ _COLUMNS = ("name", "purpose", "for", "jars", "state", "directory")
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("what", type=click.Choice(["list", "fetch"]), default="list")
+@click.argument("what", type=click.Choice(["list", "fetch", "catalog"]), default="list")
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 @click.pass_context
 def jars(ctx: click.Context, what: str, names: tuple[str, ...]) -> None:
-    """List the jars that Spark's own readers need for some stores, or fetch those of NAME.
+    """List the jars that Spark lacks, fetch those of NAME, or print what a Spark of your own needs.
 
     `paimark jars fetch s3` brings them once, by Maven or by Spark's own resolver, and checks them; every
     later start picks up by itself what its warehouse needs. Repositories are those of Maven's settings, or
     of spark.jars.repositories and spark.jars.ivySettings.
+
+    `paimark jars catalog lake` prints the settings with which a Spark 4.1 of your own, a notebook's or a
+    SQL shell's, reads this warehouse as the catalog `lake`: savepoints, branches and versions as here.
     """
     options = global_options(ctx)
+    if what == "catalog":
+        _tell_settings(options, names)
+        return
     spark = find_spark()
     if what == "list":
         if names:
@@ -43,6 +51,20 @@ def jars(ctx: click.Context, what: str, names: tuple[str, ...]) -> None:
         return
     for each in _jar_sets(names):
         _fetch(each, spark, options)
+
+
+def _tell_settings(options: GlobalOptions, names: tuple[str, ...]) -> None:
+    if len(names) > 1:
+        raise UsageError("A catalog has one name", "Write `paimark jars catalog lake`.")
+    settings = options.settings()
+    found = catalog_settings(settings.warehouse, settings.options, *names)
+    if options.as_json:
+        writer = row_writer(options, ("setting", "value"))
+        writer.write(list(found.items()))
+        writer.close()
+        return
+    for name, value in found.items():
+        show(shell_line(["--conf", f"{name}={value}"]))
 
 
 def _jar_sets(names: tuple[str, ...]) -> Iterator[JarSet]:

@@ -30,6 +30,7 @@ LOOKING = {
     "operations": "paimark.core.cli.browse:operations",
     "sql": "paimark.core.cli.query.sql:sql",
     "diff": "paimark.core.cli.query.diff:diff",
+    "when": "paimark.core.cli.query.when:when",
     "space": "paimark.core.cli.checks.space:space",
 }
 # The actions of the registry follow, except those with more than one form.

@@ -23,6 +23,7 @@ from tests.paimon import read_rows
 READING = {
     paimark.Warehouse: {
         "databases": "(self) -> 'list[str]'",
+        "spark_settings": "(self, catalog: 'str' = 'lake') -> 'dict[str, str]'",
         "table": "(self, name: 'str') -> 'Table'",
         "tables": "(self, database: 'str | None' = None) -> 'list[Table]'",
     },

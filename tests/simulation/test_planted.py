@@ -46,6 +46,8 @@ POINTS = {
         "undo of a pointer, a tag of main's past: die after write 19, others commit and main expires"
     ),
     "a-recovery-deletes-a-tag-that-was-made-again": "tag goes: die after write 4, its tags are made again",
+    "a-schema-goes-that-a-job-may-use": "merge with a column: die after write 12, open jobs wait",
+    "a-branch-without-a-schema-is-not-named": "branch goes: die after write 9, open jobs wait",
     "a-moved-root-loses-what-came-late": "branch is retired: die after write 13, others commit",
 }
 STORIES = {

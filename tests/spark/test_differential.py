@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table
@@ -25,7 +25,7 @@ from paimark.core.travel.diff.diff import make_difference
 from paimark.core.travel.requested_version import RequestedVersion
 from tests.interop.judge import Judge
 from tests.paimon import open_table
-from tests.spark.engine_fixture import Answer, ask
+from tests.spark.engine_fixture import Answer, ask, by_library, by_pypaimon
 from tests.spark.generated_tables import Column, Generated, Target, generate, types
 from tests.spark.generated_tables_questions import condition, key_condition, quoted, summary
 from tests.spark.generated_tables_values import Plain, comparable, plain
@@ -92,12 +92,12 @@ def agree(
     questions = [whole, *random.sample(rest, 3), _aggregate(table, target, rows)]
     faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
     answers = [judge_question(engine, each) for each in questions]
-    if answers[0].is_native:
-        assert ask(engine, f"SET {SCAN}=python").finish
-        try:
-            answers += [judge_question(engine, each) for each in (whole, random.choice(questions[1:]))]
-        finally:
-            assert ask(engine, f"RESET {SCAN}").finish
+    # What Spark's own readers don't read, the library has read.
+    with by_library(engine):
+        others = questions if answers[0].is_native else []
+        answers += [judge_question(engine, each) for each in others]
+    with by_pypaimon(engine):
+        answers += [judge_question(engine, each) for each in (whole, random.choice(questions[1:]))]
     found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
     assert not found, "\n".join([f"{target.table}:", *found])
     return answers[0].is_native

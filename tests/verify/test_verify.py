@@ -28,7 +28,7 @@ from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.paimon import commit
+from tests.paimon import commit, read_rows
 from tests.storage.wrapped import Wrapped
 
 DAY = 24 * 3600 * 1000
@@ -206,6 +206,35 @@ def test_orphans_are_told_by_age_and_by_who_may_own_them(context: Context, order
     }
     assert len(verify(later(context), ORDERS).orphans) == 4
     assert len(verify(context, ORDERS, older_than=0).orphans) == 4
+
+
+def test_an_expiry_that_spared_a_tag_which_has_gone_since_leaves_orphans(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """A statement ends, and its tag goes, while a stock expiry is under way that has read the tags before.
+
+    Whoever deletes what is named loses nothing.
+    """
+    files, main = context.files, ORDERS.root()
+    rows = {"order_id": [900], "customer": ["only"], "price": [1.0]}
+    commit(warehouse, "shop.orders", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
+    lineage = Lineage(files, main)
+    past = {number: reached(files, main, lineage.snapshot(number), changelog=False) for number in range(1, 6)}
+    needed = reached(files, main, lineage.snapshot(6), changelog=False)
+    spared = past[2] - needed
+    files.delete(main.tag("v2"))
+    for path in {*set[str]().union(*past.values()), *map(main.snapshot, past)} - past[2] - needed:
+        files.delete(path)
+
+    report = verify(context, ORDERS, older_than=0)
+
+    assert report.is_whole and len(spared) > 4
+    assert {each.path for each in report.orphans} == spared
+    assert {each.path for each in verify(later(context), ORDERS).orphans} == spared
+    for each in report.orphans:
+        files.delete(each.path)
+    assert verify(context, ORDERS, older_than=0).orphans == () and verify(context, ORDERS).is_whole
+    assert read_rows(warehouse, "shop.orders") == [{"order_id": 900, "customer": "only", "price": 1.0}]
 
 
 def test_what_is_left_of_unfinished_changes_is_told_apart(context: Context, orders: Path) -> None:

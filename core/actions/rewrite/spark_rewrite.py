@@ -188,7 +188,7 @@ def rewrite(
     after = start.head.snapshot.id
     try:
         with engine_of(context) as engine:
-            answer = _done(engine, write, progress)
+            answer = answer_of(engine, write, progress)
     except (Cancelled, Refused, Unavailable) as error:
         _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
         if made is not None:
@@ -213,7 +213,7 @@ def run_query(
     """The few rows of a query over versions. Raises the engine's error."""
     ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {})
     with engine_of(context) as engine:
-        return [msgspec.json.decode(row) for row in _done(engine, ask, progress).rows]
+        return [msgspec.json.decode(row) for row in answer_of(engine, ask, progress).rows]
 
 
 def stream_query(
@@ -242,7 +242,8 @@ def engine_of(context: Context) -> Iterator[Engine]:
         engine.close()
 
 
-def _done(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResult:
+def answer_of(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResult:
+    """The last result of a task. Raises the engine's error."""
     last_result = TaskResult()
     for result in _answers(engine, task, progress):
         last_result = result

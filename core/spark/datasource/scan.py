@@ -117,11 +117,14 @@ def make_scan(
     *,
     pinned: bool,
     scope: ReadScope | None = None,
+    by_library: bool = False,
 ) -> Scan:
     """Make the scan of a root at a snapshot (None: a table without one).
 
     `pinned` reads have the columns that the table had at the snapshot; others its current ones, as in Paimon.
     `scope` is what the statement names; None: a version if it is pinned, otherwise the current table.
+    `by_library`: Paimon's library may read it.
+
     Raises `NotFound` if the schema is missing, `Refused` for an option that no reader here supports.
     """
     lineage = Lineage(warehouse.files, root)
@@ -130,6 +133,6 @@ def make_scan(
     else:
         schema = lineage.require_schema()
     named: ReadScope = scope or ("version" if pinned else "table")
-    require_obeyed(root.table.full_name, schema.options, root.branch, named)
+    require_obeyed(root.table.full_name, schema.options, root.branch, named, by_library=by_library)
     record = snapshot.to_json().decode() if snapshot is not None else ""
     return warehouse.scan(root, record, schema.to_json().decode())

@@ -1,4 +1,4 @@
-"""Decide by a table's options how a scan is read: natively, by pypaimon, or refused by name.
+"""Decide by a table's options how a scan is read: natively, by pypaimon, by Paimon's library, or refused.
 
 `RULES` has the options that affect a scan; its test lists the other options of stock Paimon and pypaimon. The
 first rule that matches an option counts. Its outcome only applies to values that matter: `scan.mode` =
@@ -16,8 +16,9 @@ from typing import Literal, NamedTuple
 from paimark.core.errors import Refused
 from paimark.core.table.definition.kind_signs import merge_engine
 
-# "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does.
-OptionOutcome = Literal["any", "python", "refused"]
+# "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does, and Paimon's
+# library. "library": only that one does.
+OptionOutcome = Literal["any", "python", "library", "refused"]
 # The current table; a version, which the statement names; or only the rows of one root.
 ReadScope = Literal["table", "version", "root"]
 
@@ -40,6 +41,10 @@ def _always(value: str, use: Use) -> bool:
 
 def _if_true(value: str, use: Use) -> bool:
     return value.strip().lower() == "true"
+
+
+def _if_true_beyond_a_root(value: str, use: Use) -> bool:
+    return use.scope != "root" and _if_true(value, use)
 
 
 def _unless(*values: str) -> Matters:
@@ -71,6 +76,9 @@ class Rule:
     engine: str | None = None
 
 
+_CHAIN = "chain-table.enabled"
+_LINKS = ("scan.fallback-snapshot-branch", "scan.fallback-delta-branch")
+_SEVERITY = ("any", "python", "library", "refused")
 _NEWEST_MODES = ("default", "latest", "latest-full", "full")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 _AGGREGATES = (
@@ -79,16 +87,17 @@ _AGGREGATES = (
     *("nested_update", "nested_partial_update", "merge_map", "merge_map_with_keytime"),
     *("theta_sketch", "hll_sketch", "rbm32"),
 )
-_BRANCHES = "stock Paimon reads rows of more than one branch by it"
+_BRANCHES = "Paimon reads rows of more than one branch by it"
 _READ_EACH = "Read the branches one by one: `t$branch_main`, `t$branch_<name>`."
+_FETCH = "`paimark jars fetch paimon` brings Paimon's own library, which reads it."
 _ONE_STATE = "stock Paimon then reads another state than the newest"
 _NAME_IT = "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF."
-_MERGES = "no reader here merges rows by it"
+_MERGES = "only Paimon's own library merges rows by it"
 _STOCK = "Read it with a stock engine."
 
 
 def _branches(option: str) -> Rule:
-    return Rule(option, "refused", _of_another_branch, _BRANCHES, _READ_EACH)
+    return Rule(option, "library", _of_another_branch, _BRANCHES, f"{_FETCH} {_READ_EACH}")
 
 
 def _state(option: str, matters: Matters = _by_time_travel) -> Rule:
@@ -96,16 +105,15 @@ def _state(option: str, matters: Matters = _by_time_travel) -> Rule:
 
 
 def _unmerged(option: str, engine: str, matters: Matters = _always) -> Rule:
-    return Rule(option, "refused", matters, _MERGES, _STOCK, engine)
+    return Rule(option, "library", matters, _MERGES, _FETCH, engine)
 
 
 RULES: tuple[Rule, ...] = (
     # Options that decide which rows are read.
     _branches("scan.fallback-branch"),
     _branches("scan.primary-branch"),
-    _branches("scan.fallback-snapshot-branch"),
-    _branches("scan.fallback-delta-branch"),
-    Rule("chain-table.enabled", "refused", _if_true, _BRANCHES, _READ_EACH),
+    *map(_branches, _LINKS),
+    Rule(_CHAIN, "library", _if_true_beyond_a_root, _BRANCHES, f"{_FETCH} {_READ_EACH}"),
     Rule("branch", "refused", _of_another_branch, "stock Spark reads that branch by it", _READ_EACH),
     Rule(
         "query-auth.enabled",
@@ -142,7 +150,7 @@ RULES: tuple[Rule, ...] = (
     Rule("scan.*", "refused", _always, "its effect on a scan is not known here", _STOCK),
     # Options that decide how rows of one key are merged.
     Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
-    Rule("sequence.snapshot-ordering", "refused", _if_true, _MERGES, _STOCK),
+    Rule("sequence.snapshot-ordering", "refused", _if_true, "no reader here merges rows by it", _STOCK),
     _unmerged("*ignore-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-sequence-group", "partial-update"),
@@ -179,16 +187,32 @@ def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
 
 def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
     """The option that decides how a table with these options is read; None if none does."""
-    decisive = [match for option, value in options.items() if (match := _match(option, value, use))]
-    refused = [match for match in decisive if match.rule.outcome == "refused"]
-    return next(iter(refused or decisive), None)
+    # Each of a chain's two branches is read alone.
+    is_link = use.branch is not None and use.branch in map(options.get, _LINKS)
+    decisive = [
+        match
+        for option, value in options.items()
+        if not (is_link and option in (_CHAIN, *_LINKS)) and (match := _match(option, value, use))
+    ]
+    return max(decisive, key=lambda match: _SEVERITY.index(match.rule.outcome), default=None)
 
 
-def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, scope: ReadScope) -> None:
-    """Raises `Refused` naming an option that affects the scan, and that no reader here supports."""
+def require_obeyed(
+    table: str,
+    options: Mapping[str, str],
+    branch: str | None,
+    scope: ReadScope,
+    *,
+    by_library: bool = False,
+) -> None:
+    """Raises `Refused` naming an option that affects the scan, and that no reader here supports.
+
+    `by_library`: Paimon's library is one of the readers.
+    """
     engine = merge_engine(options)
     match = judged(options, Use(branch, engine, scope))
-    if match is not None and match.rule.outcome == "refused":
+    refused = ("refused",) if by_library else ("library", "refused")
+    if match is not None and match.rule.outcome in refused:
         raise Refused(
             f"{table} has the option {match.option} = {match.value}: {match.rule.because}", match.rule.hint
         )

@@ -14,6 +14,7 @@ from pyspark.sql.types import (
     BinaryType,
     BooleanType,
     ByteType,
+    CharType,
     DataType,
     DateType,
     DecimalType,
@@ -57,41 +58,46 @@ _PLAIN: dict[str, DataType] = {
 _WORDS = re.compile(r"([A-Z_]+)(?:\((\d+)(?:,\s*(\d+))?\))?( WITH LOCAL TIME ZONE)?")
 
 
-def spark_columns(scan: Scan) -> StructType:
+def spark_columns(scan: Scan, *, with_chars: bool = False) -> StructType:
     from paimark.core.spark.datasource.paimon import open_table
 
-    return spark_schema(open_table(scan).fields)
+    return spark_schema(open_table(scan).fields, with_chars=with_chars)
 
 
-def spark_schema(fields: Any) -> StructType:
-    """The columns of a table from pypaimon's `DataField`s.
+def spark_schema(fields: Any, *, with_chars: bool = False) -> StructType:
+    """The columns of a table from pypaimon's `DataField`s. `with_chars`: CHAR keeps its length.
 
     Raises `StatementFailed` naming a column whose type Spark doesn't have.
     """
-    return StructType([StructField(field.name, _spark_type(field.name, field.type)) for field in fields])
+    types = ((field.name, _spark_type(field.name, field.type, with_chars)) for field in fields)
+    return StructType([StructField(name, kind) for name, kind in types])
 
 
-def _spark_type(column: str, kind: Any) -> DataType:
+def _spark_type(column: str, kind: Any, with_chars: bool) -> DataType:
     # pypaimon's classes are distinguished by name: importing them here would cost every Spark worker 0.5 s.
     match type(kind).__name__:
         case "AtomicType":
-            return _atomic(column, kind.type.upper())
+            return _atomic(column, kind.type.upper(), with_chars)
         case "ArrayType" | "VectorType":
-            return ArrayType(_spark_type(column, kind.element))
+            return ArrayType(_spark_type(column, kind.element, with_chars))
         case "MapType":
-            return MapType(_spark_type(column, kind.key), _spark_type(column, kind.value))
+            key, value = (_spark_type(column, each, with_chars) for each in (kind.key, kind.value))
+            return MapType(key, value)
+        case "MultisetType":
+            return MapType(_spark_type(column, kind.element, with_chars), IntegerType())
         case "RowType":
-            return StructType(
-                [StructField(each.name, _spark_type(column, each.type)) for each in kind.fields]
-            )
+            types = ((each.name, _spark_type(column, each.type, with_chars)) for each in kind.fields)
+            return StructType([StructField(name, part) for name, part in types])
     raise _unknown(column, kind)
 
 
-def _atomic(column: str, text: str) -> DataType:
+def _atomic(column: str, text: str, with_chars: bool) -> DataType:
     words = _WORDS.fullmatch(text)
     if words is None:
         raise _unknown(column, text)
     name, first, second, local = words.groups()
+    if name == "CHAR" and with_chars:
+        return CharType(int(first or 1))
     if name in _PLAIN:
         return _PLAIN[name]
     match name:

@@ -142,10 +142,11 @@ def _opened(session: EngineSession, order: Ask | Write, name: str, version: Vers
     # All versions are read with one schema: columns are matched by id, not by name.
     schema = version.schema or order.schema
     options = TableSchema.from_json(schema.encode(), "the schema").options
-    require_obeyed(order.table, options, version.branch, "root")
+    require_obeyed(order.table, options, version.branch, "root", by_library=session.library.is_wanted)
     root = parse_table_name(order.table).root(version.branch)
     scan = session.warehouse.scan(root, version.snapshot, schema)
-    return opened_scan(session.natives, TableUse((name,), (0, 0)), root, scan, Reading(order.table, name, ""))
+    use, reading = TableUse((name,), (0, 0)), Reading(order.table, name, "")
+    return opened_scan(session.natives, session.library, use, scan, reading, "root")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from paimark.core.errors import READ_ONLY, Refused, StatementFailed
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.engine.tables import Opener
 from paimark.core.spark.engine.views import Views
+from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.session_conf import ZONE, SessionConf
@@ -52,6 +53,7 @@ class EngineSession:
     conf: SessionConf
     warehouse: WarehouseAccess
     natives: NativeScans
+    library: LibraryReads
     views: Views
     state: SessionState
     is_read_only: bool
@@ -63,19 +65,20 @@ class EngineSession:
         warehouse = WarehouseAccess(files, files.uri, start.options)
         conf = SessionConf(spark)
         natives = NativeScans(conf, warehouse)
-        views = Views(spark, natives)
+        library = LibraryReads(conf, warehouse, natives.stores)
+        views = Views(spark, natives, library)
         for sql in start.session:
             # It succeeded before, but may need a variable that is gone.
             with suppress(PySparkException):
                 spark.sql(sql)
         conf.forget()
-        return cls(spark, conf, warehouse, natives, views, SessionState(conf), start.read_only)
+        return cls(spark, conf, warehouse, natives, library, views, SessionState(conf), start.read_only)
 
     def opener(self, fold: TimeFolder | None) -> Opener:
         """An opener for the tables of the next statement."""
         now = time.time_ns() // 1_000_000
         zone = zone_of(self.state.zone)
-        return Opener(self.warehouse, self.natives, self.state.database, zone, now, fold)
+        return Opener(self.warehouse, self.natives, self.library, self.state.database, zone, now, fold)
 
     def require_writable(self) -> None:
         """Raises `Refused` in read-only mode."""

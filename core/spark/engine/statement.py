@@ -22,7 +22,7 @@ from paimark.core.spark.engine.names.hints import helped
 from paimark.core.spark.engine.planned.beside import Beside
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
-from paimark.core.spark.engine.tables import OpenedTable, Opener, explained
+from paimark.core.spark.engine.tables import OpenedTable, Opener, explained, scope_of
 from paimark.core.spark.idle_work.prefetch import Prefetcher
 from paimark.core.spark.idle_work.warm_up import WarmUp
 from paimark.core.spark.protocol import (
@@ -170,7 +170,11 @@ class Runner:
         opener = session.opener(None)
         for use in statement.uses:
             table = opener.resolve(statement.sql, use)
-            if table is not None and table.scan is not None:
+            if (
+                table is not None
+                and table.scan is not None
+                and not session.library.why(table.scan, scope_of(use))
+            ):
                 prefetcher.prefetch(table.scan)
 
     def run(self, order: Task, tell: Tell) -> None:

@@ -13,10 +13,12 @@ from paimark.core.errors import StatementFailed, failing_at
 from paimark.core.spark.comparing.restricted import restricted
 from paimark.core.spark.datasource.paimon import split_readers
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
+from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.scans import NativeScans, NativeTable
 from paimark.core.spark.protocol import LISTED, Reading
+from paimark.core.spark.stores.access import StoreUnread
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
@@ -27,6 +29,7 @@ from paimark.core.travel.times.zones import shown_time
 from paimark.core.travel.version import Resolved
 
 NATIVE = "native"
+BY_LIBRARY = "paimon library"
 SCANNED = "python source"
 _LOOKED_UP = "; its rows are looked up here, without a job"
 
@@ -35,7 +38,8 @@ _LOOKED_UP = "; its rows are looked up here, without a job"
 class OpenedTable:
     """A resolved use of a table. Exactly one of `scan` and `system` is set; `rows` are those of `system`.
 
-    `native` is set if Spark's own readers can do the scan; otherwise `why_not` has the reason.
+    `native` is set if Spark's own readers can do the scan; otherwise `why_not` has the reason, and
+    `by_library` is set if Paimon's library does it: what the statement reads for the library.
     """
 
     use: TableUse
@@ -45,6 +49,7 @@ class OpenedTable:
     system: SystemTable | None = None
     rows: tuple[Row, ...] = ()
     native: NativeTable | None = None
+    by_library: ReadScope | None = None
     why_not: str = ""
 
     @property
@@ -59,8 +64,9 @@ class OpenedTable:
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
         line = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
-        by = f"; {split_readers(self.scan)}" if self.scan is not None and self.native is None else ""
-        return line + by
+        if self.scan is None or self.native is not None or self.by_library is not None:
+            return line
+        return f"{line}; {split_readers(self.scan)}"
 
 
 def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:
@@ -75,6 +81,7 @@ class Opener:
 
     warehouse: WarehouseAccess
     natives: NativeScans
+    library: LibraryReads
     database: str | None
     zone: tzinfo
     now_ms: int
@@ -90,14 +97,21 @@ class Opener:
 
     def is_open(self, table: OpenedTable) -> bool:
         """Whether `open` needs to read nothing."""
-        return table.scan is None or self.natives.knows(table.scan.root, table.scan)
+        scan = table.scan
+        return (
+            scan is None
+            or bool(self.library.why(scan, scope_of(table.use)))
+            or self.natives.knows(scan.root, scan)
+        )
 
     def open(self, table: OpenedTable) -> OpenedTable:
         """Open a table for Spark's own readers if possible. Raises `StatementFailed` with its position."""
         if table.scan is None:
             return table
         with failing_at(table.use.position):
-            return opened_scan(self.natives, table.use, table.scan.root, table.scan, table.reading)
+            return opened_scan(
+                self.natives, self.library, table.use, table.scan, table.reading, scope_of(table.use)
+            )
 
     def differing(self, tables: list[OpenedTable]) -> list[OpenedTable]:
         """The two versions of a difference without the files that are equal in both; otherwise `tables`."""
@@ -121,9 +135,14 @@ class Opener:
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
-        # `t$branch_main` means only the rows of main, without those of fallback branches.
-        asked: ReadScope | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
-        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, scope=asked)
+        scan = make_scan(
+            self.warehouse,
+            root,
+            snapshot,
+            pinned=use.clause is not None,
+            scope=scope_of(use),
+            by_library=self.library.is_wanted,
+        )
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
         return OpenedTable(use, reading.table, reading, scan)
@@ -160,15 +179,46 @@ class Opener:
         return f"{name}{of_branch}, {shown_time(snapshot.time_millis, self.zone)}"
 
 
-def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, reading: Reading) -> OpenedTable:
-    """Open a scan for Spark's own readers if possible, otherwise for the Python source."""
+def scope_of(use: TableUse) -> ReadScope:
+    # `t$branch_main` means only the rows of main, without those of fallback branches.
+    if f"branch_{MAIN}" in use.parts[-1].split("$"):
+        return "root"
+    return "table" if use.clause is None else "version"
+
+
+def opened_scan(
+    natives: NativeScans,
+    library: LibraryReads,
+    use: TableUse,
+    scan: Scan,
+    reading: Reading,
+    scope: ReadScope,
+) -> OpenedTable:
+    """Open a scan for Spark's own readers, else for Paimon's library, else for the Python source."""
     try:
-        native = natives.open(root, scan)
+        if why := library.why(scan, scope):
+            raise NotNative(why)
+        native = natives.open(scan.root, scan)
     except NotNative as why:
         # Leave out `beside`, because the scan is sent with every task.
-        alone = natives.for_python(replace(scan, beside=None))
-        return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), alone, why_not=str(why))
+        alone = replace(scan, beside=None)
+        if _can_read(library, alone):
+            told = replace(reading, scan=BY_LIBRARY)
+            return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
+        require_obeyed(scan.name, scan.table_schema.options, scan.branch, scope)
+        told = replace(reading, scan=SCANNED)
+        return OpenedTable(use, reading.table, told, natives.for_python(alone), why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
+
+
+def _can_read(library: LibraryReads, scan: Scan) -> bool:
+    if not library.is_wanted:
+        return False
+    try:
+        library.require_readable(scan)
+    except StoreUnread:
+        return False
+    return True
 
 
 def _joined(table: OpenedTable, note: str) -> str:

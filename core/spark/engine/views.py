@@ -24,6 +24,7 @@ from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
 from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.needs import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.native.summaries.summary import Summary
@@ -40,9 +41,10 @@ class Read(NamedTuple):
 
 
 class Views:
-    def __init__(self, session: SparkSession, natives: NativeScans) -> None:
+    def __init__(self, session: SparkSession, natives: NativeScans, library: LibraryReads) -> None:
         self._session = session
         self._natives = natives
+        self._library = library
         self.queries = Queries(session, ENGINE_VIEWS)
         # Over Connect there is no Java session.
         java: Any = getattr(session, "_jsparkSession", None)
@@ -74,7 +76,7 @@ class Views:
         `limit` is how many rows will be shown, None for all.
         """
         stand_ins = [
-            StandIn(name, str(place), self._columns(table.scan))
+            StandIn(name, str(place), self._columns(table.scan, is_padded=table.by_library is not None))
             for place, (name, table) in enumerate(named.items())
             if table.scan is not None
         ]
@@ -140,7 +142,7 @@ class Views:
     def renew(
         self, view: Sequence[str], named: Mapping[str, OpenedTable], options: Mapping[str, str]
     ) -> Mapping[str, OpenedTable]:
-        """Let Python read the tables `named` of the user's `view` with these catalog options."""
+        """Let others than Spark's own readers read the tables `named` of a `view` with these options."""
         others = {
             name: replace_in(table, scan=replace(table.scan, options=options))
             for name, table in named.items()
@@ -182,9 +184,10 @@ class Views:
                 return bool(self._catalog.getGlobalTempView(name).isDefined())
         return False
 
-    def _columns(self, scan: Scan) -> str:
+    def _columns(self, scan: Scan, *, is_padded: bool) -> str:
         """The columns of a scan as a schema in JSON."""
-        made: str = self._kept(("columns", scan.schema), lambda: spark_columns(scan).json())
+        key = ("padded" if is_padded else "columns", scan.schema)
+        made: str = self._kept(key, lambda: spark_columns(scan, with_chars=is_padded).json())
         return made
 
     def _summary(self, table: OpenedTable, need: ViewNeeds) -> Summary | None:
@@ -195,6 +198,9 @@ class Views:
         if table.native is not None:
             return self._natives.frame(table.native, need, summary)
         assert table.scan is not None
+        if table.by_library is not None:
+            limit = None if need is None else need.limit
+            return self._library.frame(table.scan, table.by_library, limit)
         scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
         reader = _source(self._session, text, spark_columns(scan))

@@ -50,7 +50,7 @@ _STOCK_HINT = (
 # `pypaimon`: the Python source with pypaimon only.
 _ON_OFF = ("on", "off")
 _WORDS = {
-    SCAN: ("auto", "python", "pypaimon"),
+    SCAN: ("auto", "library", "python", "pypaimon"),
     **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
 }
 _NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}

@@ -103,8 +103,8 @@ class NativeScans:
         self._tables: OrderedDict[tuple[str, ...], NativeTable | str] = OrderedDict()
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
-        self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
-        self._lookups = Lookups(conf, self._stores, warehouse)
+        self.stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
+        self._lookups = Lookups(conf, self.stores, warehouse)
         self._frames: OrderedDict[_FrameKey, _CachedFrame] = OrderedDict()
         self._summaries: dict[_FrameKey, Summary | None] = {}
         # Keys of tables of which all rows were read before.
@@ -112,7 +112,7 @@ class NativeScans:
 
     def renew_keys(self) -> None:
         """Use the present keys of stores from now on. To be called before each statement."""
-        self._stores.renew_keys()
+        self.stores.renew_keys()
 
     def knows(self, root: Root, scan: Scan) -> bool:
         """Whether `open` needs to read nothing."""
@@ -282,7 +282,7 @@ class NativeScans:
     def _read_table(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema, state = scan.table_schema, self.state(root, scan)
         for address in {store_of(file.address): file.address for file in state.files}.values():
-            self._stores.require_readable(address)
+            self.stores.require_readable(address)
         types = spark_columns(scan)
         pruner = Pruner(schema, state.schemas)
         require_no_old_dates(state, types, pruner)
@@ -334,7 +334,7 @@ class NativeScans:
         """The rows of files that have the same columns."""
         listed = (
             ListedFile(
-                self._stores.address(file.address),
+                self.stores.address(file.address),
                 file.size,
                 file.partition,
                 encoded(bits[file.address]) if file.address in bits else None,
@@ -355,7 +355,7 @@ class NativeScans:
         *,
         with_bits: bool,
     ) -> DataFrame:
-        location = self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
+        location = self.stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
         return self._relations.files(
             location, file_format, columns, constants, listed, table.types, with_bits=with_bits
         )

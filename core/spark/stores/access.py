@@ -67,6 +67,8 @@ class HadoopStores:
         self._elsewhere = elsewhere
         self._prepared: dict[Store, _Prepared] = {}
         self._readable: set[Store] = set()
+        # How often clients were made anew: what holds an earlier one must be made again.
+        self.renewals = 0
 
     def address(self, address: str) -> str:
         """The address of the file for Hadoop."""
@@ -145,6 +147,7 @@ class HadoopStores:
             return
         if self._prepare(store, settings) != prepared.made:
             renew_client(self._session, self._conf, store)
+            self.renewals += 1
 
     @property
     def _conf(self) -> Any:

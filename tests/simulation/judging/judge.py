@@ -30,12 +30,15 @@ class Judge:
         # Whether an expiry that died left snapshots without their files.
         self.has_holes = False
         self._had_holes = False
+        # Branches without a schema, to which jobs committed after they had been moved or deleted.
+        self.strays: set[Root] = set()
 
     def judge(self) -> None:
         """Raises `Violation`."""
         needed = set[str]()
         # Once such snapshots expire too, the files that only they kept are unknown.
         self._had_holes, self.has_holes = self.has_holes, False
+        self.strays = set()
         for root in view.roots(self._store):
             for name, path, found in self._references(root):
                 needed |= self._read(root, name, path, found)
@@ -71,9 +74,12 @@ class Judge:
             rows, needed = self.rows(root, path)
         except Unreadable as error:
             is_unproven = name.removeprefix("tag ") in self._watch.unproven
+            is_stray = found in self._watch.strays
+            if is_stray:
+                self.strays.add(root)
             # Only stock engines create tags without a check for a concurrent expiry.
             is_stock = name.startswith(("snapshot ", "tag stock"))
-            if is_unproven or (is_stock and found in self._world.expiring):
+            if is_unproven or is_stray or (is_stock and found in self._world.expiring):
                 self.has_holes = True
                 return self._as_far_as_there(path)
             raise Violation(f"{name} of {root.label} can't be read: {error} is gone") from error

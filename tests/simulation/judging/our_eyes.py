@@ -73,6 +73,9 @@ class OurEyes:
         if bool(said) != judge.has_holes:
             found = said[0] if said else "nothing wrong"
             raise Violation(f"verify finds {found}, and the judge differs")
+        for root in judge.strays:
+            if not any(each.path.startswith(root.schemas) for each in report.problems):
+                raise Violation(f"verify does not say that {root.label} lacks its schema")
         if judge.has_holes:
             return
         orphans = {each.path for each in (*report.orphans, *report.young, *report.leftovers)}

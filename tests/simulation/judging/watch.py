@@ -36,6 +36,8 @@ class Watch:
         self.overwritten: dict[Identity, int] = {}
         # Commits of deleted roots.
         self.dropped: set[Identity] = set()
+        # Commits to a branch that was moved or deleted before: it has no schema.
+        self.strays: set[Identity] = set()
         # Commits that a rollback removed from main: unacknowledged copies of that main may go, too.
         self.rolled_back: set[Identity] = set()
         self.last_writer: dict[Key, Operation | None] = {}
@@ -155,6 +157,8 @@ class Watch:
     def _landed(self, root: Root, before: Identity | None, new: Identity) -> None:
         commit = self._world.commits[new]
         commit.has_landed = True
+        if not view.schema_ids(self._store, root) and (before is None or before in self.strays):
+            self.strays.add(new)
         if before is None and commit.parent is not None and self._is_gone(commit.parent):
             # A late commit to a root that was moved or deleted since: it stays there, and can be found.
             if commit.parent in self.dropped:

@@ -165,6 +165,10 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.garbage.deletion.others_since", _empty),
         ("paimark.core.actions.garbage.deletion._is_still", _yes),
     ),
+    "a-schema-goes-that-a-job-may-use": (("paimark.core.actions.merge.journal.holds_all", _no),),
+    "a-branch-without-a-schema-is-not-named": (
+        ("paimark.core.verify.problems.Problems.add_missing_schemas", _nothing),
+    ),
     "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (
         ("paimark.core.actions.merge.merge_branch.root_exists", _yes),

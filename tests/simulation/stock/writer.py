@@ -90,10 +90,15 @@ class StockTable:
 
 
 class StockWriter(StockTable):
-    """A job that writes to one root."""
+    """A job that writes to one root.
 
-    def __init__(self, world: World, actor: Actor, root: Root) -> None:
+    With `names_newest` its snapshots name the newest schema at their time, as those of Java do; else the one
+    that the job knows, as those of pypaimon do. Its data files name the latter.
+    """
+
+    def __init__(self, world: World, actor: Actor, root: Root, *, names_newest: bool = False) -> None:
         super().__init__(world, actor, root)
+        self._names_newest = names_newest
         self._writer = CommitWriter(world, actor, self.files)
 
     def commit(self, kind: Kind = "append") -> Identity | None:
@@ -194,9 +199,10 @@ class StockWriter(StockTable):
     def _prepared(self, base: dict[str, Any] | None, delta: list[Entry], kind: Kind) -> Prepared:
         words = {"overwrite": "OVERWRITE", "compact": "COMPACT"}
         number = self.world.number()
+        schema = self._newest_schema() if self._names_newest else self.schema
         try:
             return self._writer.prepare(
-                base, delta, self.schema["id"], words.get(kind, "APPEND"), self.actor.name, number
+                base, delta, schema["id"], words.get(kind, "APPEND"), self.actor.name, number
             )
         except FileMissing as error:
             raise StockError(str(error)) from error

@@ -120,7 +120,7 @@ def test_files_of_older_schemas_read_alike(engine: Engine, engine_warehouse: Pat
 
 
 def test_what_cannot_be_read_so_says_why(engine: Engine, engine_warehouse: Path) -> None:
-    """And is read by the Python source."""
+    """And is read by Paimon's own library."""
     reasons = {
         "merge-engine partial-update": {"merge-engine": "partial-update"},
         "deletion-vectors.merge-on-read is true": {"deletion-vectors.merge-on-read": "true"},
@@ -132,8 +132,8 @@ def test_what_cannot_be_read_so_says_why(engine: Engine, engine_warehouse: Path)
         )
         commit(engine_warehouse, name, orders(1, 3, "a"))
         explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-        assert explained.startswith(f"scan: python source ({reason}) {name} at snapshot.1, ")
-        found = read_natively(engine, f"SELECT * FROM {name}", "python source")
+        assert explained.startswith(f"scan: paimon library ({reason}) {name} at snapshot.1, ")
+        found = read_natively(engine, f"SELECT * FROM {name}", "paimon library")
         assert found == in_order(read_rows(engine_warehouse, name))
 
 

@@ -49,7 +49,7 @@ def test_dates_of_the_old_calendar_are_left_to_the_python_source(
     judge.write(engine_warehouse, name, [{"id": 3, "day": dt.date(1582, 10, 14)}])
     explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
     assert explained.startswith(
-        "scan: python source (column day may hold dates before 1582-10-15 in orc files)"
+        "scan: paimon library (column day may hold dates before 1582-10-15 in orc files)"
     )
     found = ask(engine, f"SELECT id, cast(day AS string) AS day FROM {name} ORDER BY id").rows
     assert [row["day"] for row in found] == ["1582-10-15", None, "1582-10-14"]
@@ -57,7 +57,7 @@ def test_dates_of_the_old_calendar_are_left_to_the_python_source(
 
 @pytest.mark.parametrize(
     ("names", "scan", "by_place"),
-    [(["a", "b"], "native", "true"), (["_col0", "_col1"], "python source", "false")],
+    [(["a", "b"], "native", "true"), (["_col0", "_col1"], "paimon library", "false")],
 )
 def test_columns_go_by_their_names(
     engine: Engine, engine_warehouse: Path, names: list[str], scan: str, by_place: str
@@ -100,7 +100,7 @@ def test_rows_that_share_a_number_are_left_to_the_python_source(
     answer = ask(engine, f"SELECT order_id FROM {name} WHERE customer = 'a'")
     assert sorted(row["order_id"] for row in answer.rows) == [1, 3, 11, 12, 13]
     explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-    assert explained.startswith("scan: python source (rows of orc files share sequence numbers) ")
+    assert explained.startswith("scan: paimon library (rows of orc files share sequence numbers) ")
 
 
 def test_a_file_of_which_little_is_left_is_left_to_the_python_source(
@@ -116,6 +116,6 @@ def test_a_file_of_which_little_is_left_is_left_to_the_python_source(
     judge.compact(engine_warehouse, name)
     commit(engine_warehouse, name, orders(2, 1, "c"))
     explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-    assert explained.startswith("scan: python source (few rows are left of the many that an orc file ")
+    assert explained.startswith("scan: paimon library (few rows are left of the many that an orc file ")
     found = ask(engine, f"SELECT customer FROM {name} ORDER BY order_id").rows
     assert [row["customer"] for row in found] == ["a", "c"]

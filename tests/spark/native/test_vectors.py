@@ -178,7 +178,7 @@ def test_what_is_not_read_so_says_why(engine: Engine, engine_warehouse: Path, ju
         judge.put(engine_warehouse, name, [("+I", [k, -k]) for k in range(1000)])
         judge.put(engine_warehouse, name, [("-D", [k, 0]) for k in range(100, 110)])
         assert len(vectors(engine_warehouse, name)) == 1
-        agree(engine, judge, engine_warehouse, name, "python source")
+        agree(engine, judge, engine_warehouse, name, "paimon library")
         assert reasons[kind] in ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
 
 
@@ -190,7 +190,8 @@ def test_wide_vectors_are_refused_where_python_would_read(
     judge.put(engine_warehouse, name, [("+I", [k, -k]) for k in range(1000)])
     judge.put(engine_warehouse, name, [("-D", [k, 0]) for k in range(100, 110)])
     assert len(vectors(engine_warehouse, name)) == 1
-    refused = ask(engine, f"SELECT * FROM {name}").failure
+    with by_pypaimon(engine):
+        refused = ask(engine, f"SELECT * FROM {name}").failure
     assert "Python does not read the deletion vectors of vectors.wide" in refused.message
     with pytest.raises(paimark.Refused, match="does not read the deletion vectors"):
         paimark.open(str(engine_warehouse)).table(name).at("snapshot.4").to_arrow()

@@ -25,6 +25,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
 import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.ExplainMode;
@@ -265,10 +266,12 @@ public class Queries {
     }
 
     private StructType marked(StructType schema, String place) {
-        Metadata mark = new MetadataBuilder().putString(key, place).build();
-        StructField[] fields = schema.fields();
+        // Their metadata then tell Spark to which length it pads what is compared with a CHAR.
+        StructField[] fields = CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema).fields();
         StructField[] marked = new StructField[fields.length];
         for (int number = 0; number < fields.length; number++) {
+            Metadata known = fields[number].metadata();
+            Metadata mark = new MetadataBuilder().withMetadata(known).putString(key, place).build();
             marked[number] = new StructField(fields[number].name(), fields[number].dataType(), true, mark);
         }
         return new StructType(marked);

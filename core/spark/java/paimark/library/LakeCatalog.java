@@ -1,0 +1,208 @@
+package paimark.library;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.paimon.Snapshot;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.FileStatus;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.schema.SchemaManager;
+import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.table.system.SystemTableLoader;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * A warehouse as a catalog of anybody's Spark, to read: {@code spark.sql.catalog.lake} = this class, and
+ * {@code spark.sql.catalog.lake.warehouse} = its address.
+ *
+ * <p>It knows what Paimon's own catalog does not: savepoints as versions, the closest savepoint where snapshots have
+ * expired, and the branch that is main.
+ */
+public final class LakeCatalog implements TableCatalog, SupportsNamespaces {
+    private static final String DATABASE = ".db";
+
+    private String name;
+    private Path warehouse;
+    private FileIO files;
+    private LibraryReads reads;
+
+    @Override
+    public void initialize(String name, CaseInsensitiveStringMap options) {
+        String address = options.get("warehouse");
+        if (address == null) {
+            throw new IllegalArgumentException("Set spark.sql.catalog." + name + ".warehouse to the warehouse's address");
+        }
+        this.name = name;
+        warehouse = new Path(address);
+        reads = new LibraryReads((SparkSession) SparkSession.active());
+        files = reads.files(warehouse);
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public Table loadTable(Identifier wanted) throws NoSuchTableException {
+        LakeName found = find(wanted);
+        TableSchema schema = schemas(found).latest().orElseThrow(() -> new IllegalStateException(wanted + " has no schema"));
+        return found.system == null ? table(found, schema, states(found).latest(), "table") : system(found, schema, wanted);
+    }
+
+    @Override
+    public Table loadTable(Identifier wanted, String version) throws NoSuchTableException {
+        LakeName found = find(wanted);
+        return past(found, states(found).version(version), wanted);
+    }
+
+    @Override
+    public Table loadTable(Identifier wanted, long micros) throws NoSuchTableException {
+        LakeName found = find(wanted);
+        return past(found, states(found).at(Math.floorDiv(micros, 1000)), wanted);
+    }
+
+    private Table past(LakeName found, Snapshot state, Identifier wanted) {
+        if (found.system != null) {
+            throw new IllegalArgumentException(wanted + " has no past: it lists what is there now");
+        }
+        return table(found, schemas(found).schema(state.schemaId()), state, "version");
+    }
+
+    private Table table(LakeName found, TableSchema schema, Snapshot state, String scope) {
+        String snapshot = state == null ? "" : state.toJson();
+        boolean isRoot = found.isMain && found.branch != null;
+        return reads.table(found.path.toString(), found.branch, schema.toString(), snapshot, null, isRoot ? "root" : scope);
+    }
+
+    private Table system(LakeName found, TableSchema schema, Identifier wanted) throws NoSuchTableException {
+        if (found.system.equals("savepoints")) {
+            return ListedTable.savepoints(wanted.toString(), states(found));
+        }
+        org.apache.paimon.table.Table listed = SystemTableLoader.load(found.system, reads.open(found.path.toString(), found.branch, schema.toString(), true));
+        if (listed == null) {
+            throw new NoSuchTableException(wanted);
+        }
+        return ListedTable.of(wanted.toString(), listed);
+    }
+
+    private LakeStates states(LakeName found) {
+        return new LakeStates(files, found.path, found.branch, found.database + "." + found.table);
+    }
+
+    private SchemaManager schemas(LakeName found) {
+        return new SchemaManager(files, found.path, found.branch == null ? "main" : found.branch);
+    }
+
+    private LakeName find(Identifier wanted) throws NoSuchTableException {
+        LakeName found = LakeName.of(files, warehouse, wanted);
+        if (found == null) {
+            throw new NoSuchTableException(wanted);
+        }
+        return found;
+    }
+
+    @Override
+    public Identifier[] listTables(String[] database) throws NoSuchNamespaceException {
+        if (!namespaceExists(database)) {
+            throw new NoSuchNamespaceException(database);
+        }
+        List<Identifier> found = new ArrayList<>();
+        for (String each : folders(new Path(warehouse, database[0] + DATABASE))) {
+            if (LakeName.of(files, warehouse, Identifier.of(database, each)) != null) {
+                found.add(Identifier.of(database, each));
+            }
+        }
+        return found.toArray(new Identifier[0]);
+    }
+
+    @Override
+    public String[][] listNamespaces() {
+        return folders(warehouse).stream()
+                .filter(each -> each.endsWith(DATABASE))
+                .map(each -> new String[] {each.substring(0, each.length() - DATABASE.length())})
+                .toArray(String[][]::new);
+    }
+
+    @Override
+    public String[][] listNamespaces(String[] database) {
+        return database.length == 0 ? listNamespaces() : new String[0][];
+    }
+
+    @Override
+    public boolean namespaceExists(String[] database) {
+        return database.length == 1 && folders(warehouse).contains(database[0] + DATABASE);
+    }
+
+    @Override
+    public Map<String, String> loadNamespaceMetadata(String[] database) throws NoSuchNamespaceException {
+        if (!namespaceExists(database)) {
+            throw new NoSuchNamespaceException(database);
+        }
+        return Map.of("location", new Path(warehouse, database[0] + DATABASE).toString());
+    }
+
+    private List<String> folders(Path place) {
+        try {
+            List<String> found = new ArrayList<>();
+            for (FileStatus each : files.listStatus(place)) {
+                if (each.isDir()) {
+                    found.add(each.getPath().getName());
+                }
+            }
+            found.sort(null);
+            return found;
+        } catch (FileNotFoundException gone) {
+            return List.of();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    @Override
+    public Table alterTable(Identifier table, TableChange... changes) {
+        throw readOnly();
+    }
+
+    @Override
+    public boolean dropTable(Identifier table) {
+        throw readOnly();
+    }
+
+    @Override
+    public void renameTable(Identifier from, Identifier to) {
+        throw readOnly();
+    }
+
+    @Override
+    public void createNamespace(String[] database, Map<String, String> properties) {
+        throw readOnly();
+    }
+
+    @Override
+    public void alterNamespace(String[] database, NamespaceChange... changes) {
+        throw readOnly();
+    }
+
+    @Override
+    public boolean dropNamespace(String[] database, boolean cascade) {
+        throw readOnly();
+    }
+
+    private static UnsupportedOperationException readOnly() {
+        return new UnsupportedOperationException("This catalog only reads. Change tables with `paimark`, or with Paimon's own catalog");
+    }
+}

@@ -1,0 +1,87 @@
+package paimark.library;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.Path;
+import org.apache.spark.sql.connector.catalog.Identifier;
+
+/** What the name of a table means: {@code t}, {@code t$branch_b}, {@code t$snapshots}, {@code t$branch_b$snapshots}. */
+final class LakeName {
+    private static final String BRANCH = "branch_";
+    private static final String MAIN = "main";
+
+    final String database;
+    final String table;
+    final Path path;
+    /** The branch whose files are read; null for the table's own directory. */
+    final String branch;
+    /** Whether the name means main, and not a branch by its name. */
+    final boolean isMain;
+    /** The system table; null for the rows. */
+    final String system;
+
+    private LakeName(String database, String table, Path path, String branch, boolean isMain, String system) {
+        this.database = database;
+        this.table = table;
+        this.path = path;
+        this.branch = branch;
+        this.isMain = isMain;
+        this.system = system;
+    }
+
+    /** Null: there is no such table or branch. */
+    static LakeName of(FileIO files, Path warehouse, Identifier wanted) {
+        String[] parts = wanted.name().split("\\$", -1);
+        if (wanted.namespace().length != 1 || parts.length > 3 || !isSafe(wanted.namespace()[0]) || !isSafe(parts[0])) {
+            return null;
+        }
+        int next = 1;
+        String named = MAIN;
+        if (parts.length > 1 && parts[1].startsWith(BRANCH)) {
+            named = parts[next++].substring(BRANCH.length());
+        }
+        if (parts.length > next + 1 || !isSafe(named)) {
+            return null;
+        }
+        Path path = new Path(warehouse, wanted.namespace()[0] + ".db/" + parts[0]);
+        boolean isMain = named.equals(MAIN);
+        String branch = isMain ? mainBranch(files, path) : named;
+        Path root = branch == null ? path : new Path(path, "branch/branch-" + branch);
+        if (!exists(files, new Path(root, "schema"))) {
+            return null;
+        }
+        String system = parts.length > next ? parts[next] : null;
+        return new LakeName(wanted.namespace()[0], parts[0], path, branch, isMain, system);
+    }
+
+    /** The branch that the main-branch file names; null if the table's own directory is main. */
+    private static String mainBranch(FileIO files, Path path) {
+        try {
+            String named = files.readFileUtf8(new Path(path, "branch/MAIN-BRANCH")).trim();
+            if (!named.isEmpty() && !isSafe(named)) {
+                throw new IllegalStateException(path + "/branch/MAIN-BRANCH does not hold the name of a branch");
+            }
+            return named.isEmpty() ? null : named;
+        } catch (FileNotFoundException none) {
+            return null;
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** Whether a name is exactly one part of a path. */
+    static boolean isSafe(String name) {
+        return !name.isBlank() && !name.equals(".") && !name.equals("..")
+                && name.chars().noneMatch(c -> c < 32 || c == 127 || c == '/' || c == '\\');
+    }
+
+    private static boolean exists(FileIO files, Path path) {
+        try {
+            return files.exists(path);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package paimark.library;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.paimon.Snapshot;
+import org.apache.paimon.catalog.CatalogContext;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.hadoop.HadoopFileIO;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.options.MemorySize;
+import org.apache.paimon.options.Options;
+import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.table.CatalogEnvironment;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.FileStoreTableFactory;
+import org.apache.paimon.utils.SegmentsCache;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import scala.Option;
+
+/** Opens tables, each at a state, to be read by Paimon's own library: the door for Python. */
+public final class LibraryReads {
+    private static final SegmentsCache<Path> MANIFESTS =
+            SegmentsCache.create(MemorySize.ofMebiBytes(64), Long.MAX_VALUE);
+    private static final String BRANCH = "branch";
+    private static final String[] STATES = {
+        "scan.mode", "scan.snapshot-id", "scan.tag-name", "scan.version", "scan.timestamp", "scan.timestamp-millis",
+        "scan.watermark", "scan.creation-time-millis", "scan.file-creation-time-millis", "incremental-between",
+        "incremental-between-timestamp", "incremental-to-auto-tag"
+    };
+
+    private final SparkSession session;
+
+    public LibraryReads(SparkSession session) {
+        this.session = session;
+    }
+
+    /**
+     * A table at a state. {@code path} is an address for Hadoop, {@code branch} null for the table's own directory.
+     * {@code schema} and {@code snapshot} are records in JSON; an empty snapshot has no rows. {@code only} is null, or
+     * the names of the only data files to read, apart by new lines. {@code scope}: a version reads a table that
+     * stands on several branches as the version's time had them, a root reads only that branch.
+     */
+    public LibraryTable table(String path, String branch, String schema, String snapshot, String only, String scope) {
+        FileStoreTable table = open(path, branch, schema, scope.equals("root") || only != null);
+        table.setManifestCache(MANIFESTS);
+        Snapshot state = snapshot.isEmpty() ? null : Snapshot.fromJson(snapshot);
+        String name = path.substring(path.lastIndexOf('/') + 1);
+        return new LibraryTable(name, table, state, scope.equals("version"), only);
+    }
+
+    /** The rows of a table. {@code most} is how many are enough, if no condition leaves some out; negative for all. */
+    public Dataset<Row> frame(LibraryTable table, int most) {
+        CaseInsensitiveStringMap options = new CaseInsensitiveStringMap(Map.of(LibraryTable.MOST, String.valueOf(most)));
+        return Dataset.ofRows(
+                session, DataSourceV2Relation.create(table, Option.empty(), Option.empty(), options, Option.empty()));
+    }
+
+    FileStoreTable open(String path, String branch, String schema, boolean isAlone) {
+        Path place = new Path(path);
+        TableSchema found = TableSchema.fromJson(schema);
+        Map<String, String> options = new HashMap<>(found.options());
+        // The statement says which state is read.
+        for (String state : STATES) {
+            options.remove(state);
+        }
+        options.put("path", path);
+        options.remove(BRANCH);
+        if (branch != null) {
+            options.put(BRANCH, branch);
+        }
+        if (isAlone) {
+            options.remove("chain-table.enabled");
+            return FileStoreTableFactory.createWithoutFallbackBranch(
+                    files(place), place, found.copy(options), new Options(), CatalogEnvironment.empty());
+        }
+        return FileStoreTableFactory.create(files(place), place, found.copy(options), CatalogEnvironment.empty());
+    }
+
+    /** Other files than local ones are read by Hadoop's clients, with the settings that Spark's readers have. */
+    FileIO files(Path place) {
+        String scheme = place.toUri().getScheme();
+        if (scheme == null || scheme.equals("file")) {
+            return new LocalFileIO();
+        }
+        HadoopFileIO files = new HadoopFileIO(place);
+        files.configure(CatalogContext.create(new Options(), session.sessionState().newHadoopConf()));
+        return files;
+    }
+}

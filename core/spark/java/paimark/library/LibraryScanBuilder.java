@@ -1,0 +1,130 @@
+package paimark.library;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.apache.paimon.predicate.PredicateBuilder;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.RowType;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.read.LocalScan;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
+import org.apache.spark.sql.types.StructType;
+
+/** Takes from Spark what a scan can do itself: conditions, columns, a limit, counts and bounds. */
+final class LibraryScanBuilder
+        implements ScanBuilder,
+                SupportsPushDownV2Filters,
+                SupportsPushDownRequiredColumns,
+                SupportsPushDownLimit,
+                SupportsPushDownAggregates {
+    private final LibraryTable table;
+    private final List<org.apache.paimon.predicate.Predicate> conditions = new ArrayList<>();
+    /** Those of them that files are asked too. */
+    private final List<org.apache.paimon.predicate.Predicate> ofFiles = new ArrayList<>();
+    private StructType shown;
+    private Predicate[] pushed = {};
+    private boolean isExact = true;
+    private boolean areFewKeys;
+    private int limit;
+    private LocalScan answer;
+
+    LibraryScanBuilder(LibraryTable table, int limit) {
+        this.table = table;
+        this.limit = limit;
+        shown = SparkTypes.of(table.table.rowType());
+    }
+
+    /** Returns what Spark has to apply as well: all but conditions on partitions, unless few keys are read. */
+    @Override
+    public Predicate[] pushPredicates(Predicate[] given) {
+        PushedConditions converter = new PushedConditions(table.table.rowType());
+        List<Predicate> again = new ArrayList<>(), used = new ArrayList<>();
+        for (Predicate each : given) {
+            Optional<org.apache.paimon.predicate.Predicate> condition = converter.of(each);
+            if (condition.isPresent()) {
+                conditions.add(condition.get());
+                used.add(each);
+                if (converter.isForFiles(condition.get())) {
+                    ofFiles.add(condition.get());
+                }
+            }
+            if (condition.isEmpty() || !isOfPartitions(each)) {
+                again.add(each);
+                isExact = false;
+            }
+        }
+        pushed = used.toArray(pushed);
+        if (!again.isEmpty() && ofFiles.size() == given.length && FewKeys.areFew(table, conditions, given)) {
+            areFewKeys = true;
+            again.clear();
+        }
+        return again.toArray(new Predicate[0]);
+    }
+
+    private boolean isOfPartitions(Predicate condition) {
+        return Arrays.stream(condition.references())
+                .allMatch(name -> name.fieldNames().length == 1
+                        && table.table.partitionKeys().contains(name.fieldNames()[0]));
+    }
+
+    @Override
+    public Predicate[] pushedPredicates() {
+        return pushed;
+    }
+
+    @Override
+    public void pruneColumns(StructType required) {
+        shown = required;
+    }
+
+    @Override
+    public boolean pushLimit(int most) {
+        if (isExact) {
+            limit = limit < 0 ? most : Math.min(most, limit);
+        }
+        return isExact;
+    }
+
+    @Override
+    public boolean isPartiallyPushed() {
+        return true;
+    }
+
+    @Override
+    public boolean supportCompletePushDown(Aggregation aggregation) {
+        return isExact && MetadataAnswer.of(table, all(conditions), aggregation) != null;
+    }
+
+    @Override
+    public boolean pushAggregation(Aggregation aggregation) {
+        answer = isExact ? MetadataAnswer.of(table, all(conditions), aggregation) : null;
+        return answer != null;
+    }
+
+    private static org.apache.paimon.predicate.Predicate all(List<org.apache.paimon.predicate.Predicate> conditions) {
+        return conditions.isEmpty() ? null : PredicateBuilder.and(conditions);
+    }
+
+    @Override
+    public Scan build() {
+        if (answer != null) {
+            return answer;
+        }
+        List<DataField> fields = new ArrayList<>();
+        for (String name : shown.fieldNames()) {
+            fields.add(table.table.rowType().getField(name));
+        }
+        RowType read = new RowType(fields);
+        return areFewKeys
+                ? new FewKeys(table, shown, read, all(conditions))
+                : new LibraryScan(table, shown, read, all(conditions), all(ofFiles), isExact ? limit : -1);
+    }
+}

@@ -1,0 +1,84 @@
+package paimark.library;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.paimon.types.ArrayType;
+import org.apache.paimon.types.CharType;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DecimalType;
+import org.apache.paimon.types.MapType;
+import org.apache.paimon.types.MultisetType;
+import org.apache.paimon.types.RowType;
+import org.apache.paimon.types.TimeType;
+import org.apache.paimon.types.VectorType;
+import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Spark's types for Paimon's. Every column is nullable, as with Spark's own file sources: files may break other
+ * promises.
+ */
+final class SparkTypes {
+    private SparkTypes() {}
+
+    /** The columns as Spark declares them: CHAR has its length, by which Spark pads what it reads. */
+    static StructType declared(RowType row) {
+        List<StructField> fields = new ArrayList<>();
+        for (DataField field : row.getFields()) {
+            fields.add(new StructField(field.name(), declared(field.type()), true, Metadata.empty()));
+        }
+        return new StructType(fields.toArray(new StructField[0]));
+    }
+
+    /** The columns as rows carry them: CHAR is a text. */
+    static StructType of(RowType row) {
+        return CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared(row));
+    }
+
+    static DataType of(org.apache.paimon.types.DataType type) {
+        return CharVarcharUtils.replaceCharVarcharWithString(declared(type));
+    }
+
+    private static DataType declared(org.apache.paimon.types.DataType type) {
+        switch (type.getTypeRoot()) {
+            case BOOLEAN: return DataTypes.BooleanType;
+            case TINYINT: return DataTypes.ByteType;
+            case SMALLINT: return DataTypes.ShortType;
+            case INTEGER: return DataTypes.IntegerType;
+            case BIGINT: return DataTypes.LongType;
+            case FLOAT: return DataTypes.FloatType;
+            case DOUBLE: return DataTypes.DoubleType;
+            case CHAR: return DataTypes.createCharType(((CharType) type).getLength());
+            case VARCHAR: return DataTypes.StringType;
+            case BINARY:
+            case VARBINARY:
+            case BLOB: return DataTypes.BinaryType;
+            case DATE: return DataTypes.DateType;
+            case DECIMAL: {
+                DecimalType decimal = (DecimalType) type;
+                return DataTypes.createDecimalType(decimal.getPrecision(), decimal.getScale());
+            }
+            case TIMESTAMP_WITHOUT_TIME_ZONE: return DataTypes.TimestampNTZType;
+            case TIMESTAMP_WITH_LOCAL_TIME_ZONE: return DataTypes.TimestampType;
+            case TIME_WITHOUT_TIME_ZONE:
+                return org.apache.spark.sql.types.TimeType.apply(Math.min(((TimeType) type).getPrecision(), 6));
+            case VARIANT: return DataTypes.VariantType;
+            case ARRAY: return DataTypes.createArrayType(declared(((ArrayType) type).getElementType()), true);
+            case VECTOR: return DataTypes.createArrayType(declared(((VectorType) type).getElementType()), true);
+            case MAP: {
+                MapType map = (MapType) type;
+                return DataTypes.createMapType(declared(map.getKeyType()), declared(map.getValueType()), true);
+            }
+            case MULTISET: {
+                DataType element = declared(((MultisetType) type).getElementType());
+                return DataTypes.createMapType(element, DataTypes.IntegerType, true);
+            }
+            case ROW: return declared((RowType) type);
+            default: throw new UnsupportedOperationException("Spark has no type for " + type.asSQLString());
+        }
+    }
+}

@@ -1,0 +1,32 @@
+"""The settings with which anybody's Spark has a warehouse as a catalog of its own: `LakeCatalog.java`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.jars import engine_jar, is_too_old, paimon_jar
+from paimark.core.spark.stores.addresses import hadoop_address
+
+_CATALOG = "paimark.library.LakeCatalog"
+
+
+def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "lake") -> dict[str, str]:
+    """The settings, by name; `warehouse` is its address, `options` are those of its catalog.
+
+    Those of the store are not among them: they may hold secrets, and Spark may have them already. Raises
+    `UsageError` for a name that Spark does not take, and `Unavailable` without Paimon's library.
+    """
+    if not re.fullmatch(r"\w+", name, re.ASCII):
+        raise UsageError(f"{name!r} can't be the name of a catalog", "Take letters, digits and underscores.")
+    jars, release = paimon_jar(find_spark(), options)
+    if not release or is_too_old(release):
+        raise Unavailable("Paimon's library is not here", "Run `paimark jars fetch paimon`.")
+    prefix = f"spark.sql.catalog.{name}"
+    return {
+        "spark.jars": ",".join(map(str, (engine_jar(), *jars))),
+        prefix: _CATALOG,
+        f"{prefix}.warehouse": hadoop_address(warehouse, options),
+    }

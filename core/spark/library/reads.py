@@ -1,0 +1,111 @@
+"""Make frames of tables that Paimon's own library reads, as a source of Spark's.
+
+The library is in a jar that Spark's Java may lack: then, and over Connect, the Python source reads instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame
+
+from paimark.core.once import once_for_all
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
+from paimark.core.spark.datasource.table_options import ReadScope, Use, judged
+from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
+from paimark.core.spark.session_conf import SessionConf
+from paimark.core.spark.stores.access import HadoopStores
+from paimark.core.table.definition.kind_signs import merge_engine
+
+_KEPT = 32
+# One of Paimark's and one of the library's own, which came with Paimon 1.4.
+_CLASSES = ("paimark.library.LibraryReads", "org.apache.paimon.table.source.ChainSplit")
+# With them a table shows rows of other branches, whose commits its own snapshots don't tell.
+_BRANCHES = ("scan.fallback-branch", "scan.primary-branch", "chain-table.enabled")
+# A column's type, or a part of one.
+_CHAR = re.compile(r'"CHAR\b')
+_EXTERNAL = "data-file.external-paths"
+
+
+class LibraryReads:
+    """Keeps the tables that were read last, each with its plans."""
+
+    def __init__(self, conf: SessionConf, warehouse: WarehouseAccess, stores: HadoopStores) -> None:
+        self._conf = conf
+        self._warehouse = warehouse
+        self._stores = stores
+        self._tables: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it may read what Spark's own readers can't."""
+        return self.is_there and self._conf.get(SCAN, DEFAULTS[SCAN]) in ("auto", "library")
+
+    @once_for_all
+    def is_there(self) -> bool:
+        """Whether Spark's Java has the library."""
+        jvm: Any = getattr(self._conf.spark, "_jvm", None)
+        if jvm is None:
+            return False
+        try:
+            for name in _CLASSES:
+                jvm.org.apache.spark.util.Utils.classForName(name, False, False)
+        except Py4JError:
+            return False
+        return True
+
+    def why(self, scan: Scan, scope: ReadScope) -> str:
+        """Why it rather than Spark's own readers has to read the table; empty if these may."""
+        if not self.is_wanted:
+            return ""
+        options = scan.table_schema.options
+        match = judged(options, Use(scan.branch, merge_engine(options), scope))
+        if match is not None and match.rule.outcome == "library":
+            return f"{match.option} is {match.value}"
+        return "CHAR columns are padded to their length" if _CHAR.search(scan.schema) else ""
+
+    def require_readable(self, scan: Scan) -> None:
+        """Raises `StoreUnread` if Hadoop's clients, which the library uses, can't read the table's store."""
+        schema = scan.table_schema
+        self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
+        for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
+            self._stores.require_readable(address.strip())
+
+    def frame(self, scan: Scan, scope: ReadScope, limit: int | None = None) -> DataFrame:
+        """The rows of a table. Spark gets from it only the columns and rows that a statement needs.
+
+        `limit` is how many rows are enough, if no condition leaves some out; None for all.
+        """
+        most = -1 if limit is None else min(limit, 2**31 - 1)
+        return DataFrame(self._java.frame(self._table(scan, scope), most), self._conf.spark)
+
+    def _table(self, scan: Scan, scope: ReadScope) -> Any:
+        only = None if scan.only is None else "\n".join(scan.only)
+        address = self._stores.address(self._address(scan.root.table.directory))
+        key = (address, scan.branch, scan.schema, scan.snapshot, only, scope, self._stores.renewals)
+        table = self._tables.pop(key, None)
+        if table is None:
+            branch = scan.branch
+            table = self._java.table(address, branch, scan.schema, scan.snapshot, only, scope)
+        if not (scope != "root" and stands_on_branches(scan.table_schema.options)):
+            self._tables[key] = table
+        if len(self._tables) > _KEPT:
+            self._tables.popitem(last=False)
+        return table
+
+    def _address(self, path: str) -> str:
+        return f"{self._warehouse.files.uri.rstrip('/')}/{path}"
+
+    @once_for_all
+    def _java(self) -> Any:
+        return new_instance(self._conf.spark, "library.LibraryReads", self._conf.spark._jsparkSession)
+
+
+def stands_on_branches(options: Mapping[str, str]) -> bool:
+    """Whether a table with these options shows rows of other branches."""
+    return any(options.get(name, "false").strip().lower() != "false" for name in _BRANCHES)

@@ -1,0 +1,1 @@
+"""Paimon's own Java library behind Spark."""

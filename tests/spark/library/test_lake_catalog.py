@@ -1,0 +1,146 @@
+"""A Spark that Paimark did not start has a warehouse as its catalog, and reads what Paimark itself reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import paimark
+from paimark.core.cli.main import run
+from tests.paimon import commit, create_table, open_table
+
+SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("price", pa.float64())])
+# Reads the queries of its input, and prints for each its rows as JSON, or its error.
+PROGRAM = """
+import json, sys
+from pyspark.sql import SparkSession
+settings, queries = json.load(sys.stdin)
+spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+for query in queries:
+    try:
+        rows = [row.asDict() for row in spark.sql(query).collect()]
+        print("ANSWER", json.dumps(rows, default=str))
+    except Exception as error:
+        print("ANSWER", json.dumps(str(error).splitlines()[0]))
+"""
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keyed rows with expired snapshots, a savepoint and tags, and a table whose main is another branch."""
+    place = tmp_path_factory.mktemp("lake")
+    for name in ("shop.orders", "shop.replaced"):
+        create_table(place, name, SCHEMA, primary_keys=["id"], options={"bucket": "1"})
+        for number in range(1, 7):
+            rows = pa.table({"id": [1, number], "price": [float(number), 1.0]}, schema=SCHEMA)
+            commit(place, name, rows.slice(0 if number > 1 else 1))
+    orders, replaced = (paimark.open(place).table(f"shop.{name}") for name in ("orders", "replaced"))
+    orders.create_savepoint(snapshot=2)
+    orders.create_tag(name="v3", snapshot=3)
+    open_table(place, "shop.orders").create_tag("5", 4)
+    orders.expire_snapshots(retain_last=2)
+    replaced.create_tag(name="before", snapshot=3)
+    replaced.create_branch(name="fix", tag="before")
+    commit(place, "shop.replaced$branch_fix", pa.table({"id": [99], "price": [9.0]}, schema=SCHEMA))
+    replaced.replace_main_branch(name="fix")
+    return place
+
+
+VERSIONS = ("savepoint.1", "snapshot.2", "3", "v3", "5", "snapshot.5", "6", "SNAPSHOT.6", "4")
+WRONG = ("savepoint.7", "snapshot.1", "1", "nothing", "../v3", "")
+
+
+def answers(place: Path, queries: list[str]) -> list[Any]:
+    settings = paimark.open(place).spark_settings("lake")
+    settings |= {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.driver.memory": "1g",
+    }
+    environment = {
+        name: text for name, text in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))
+    }
+    environment |= {"SPARK_CONF_DIR": os.environ["SPARK_CONF_DIR"], "SPARK_LOCAL_IP": "127.0.0.1"}
+    told = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps([settings, queries]),
+        env=environment,
+        cwd=place.parent,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    found = [json.loads(line[7:]) for line in told.stdout.splitlines() if line.startswith("ANSWER ")]
+    assert len(found) == len(queries), told.stderr[-4000:]
+    return found
+
+
+def test_it_reads_what_paimark_reads(lake: Path) -> None:
+    orders = paimark.open(lake).table("shop.orders")
+    times = [each.commit_time for each in orders.snapshots()] + [each.commit_time for each in orders.tags()]
+    states = [*(orders.at(each) for each in VERSIONS), *(orders.at_time(each) for each in times)]
+    clauses = [f"VERSION AS OF '{each}'" for each in VERSIONS]
+    clauses += [f"TIMESTAMP AS OF timestamp_millis({each})" for each in times]
+    select = "SELECT * FROM lake.shop.{} {} ORDER BY id"
+    others = ["orders", "replaced", "`replaced$branch_fix`", "`replaced$branch_main`"]
+    queries = [select.format("orders", each) for each in clauses]
+    queries += [select.format(each, "") for each in others]
+    queries += [
+        "SHOW NAMESPACES IN lake",
+        "SHOW TABLES IN lake.shop",
+        "SELECT * FROM lake.shop.`orders$savepoints`",
+        "SELECT snapshot_id FROM lake.shop.`replaced$snapshots` ORDER BY 1",
+        "SELECT tag_name FROM lake.shop.`orders$tags` ORDER BY 1",
+        "SELECT price, count(*) AS n FROM lake.shop.orders WHERE id = 1 GROUP BY 1",
+    ]
+    refused = [select.format("orders", f"VERSION AS OF '{each}'") for each in WRONG]
+    refused += [
+        select.format("orders", "TIMESTAMP AS OF timestamp_millis(1000)"),
+        select.format("`orders$branch_none`", ""),
+        select.format("`../orders`", ""),
+        "SELECT * FROM lake.shop.`orders$savepoints` VERSION AS OF 1",
+        "INSERT INTO lake.shop.orders VALUES (1, 1.0)",
+        "DELETE FROM lake.shop.orders",
+        "DROP TABLE lake.shop.orders",
+        "CREATE TABLE lake.shop.mine (id INT)",
+    ]
+    before = sorted(path for path in lake.rglob("*"))
+    found = answers(lake, [*queries, *refused])
+    assert sorted(path for path in lake.rglob("*")) == before
+    for state, clause, rows in zip(states, clauses, found, strict=False):
+        assert rows == state.to_arrow().sort_by("id").to_pylist(), clause
+    now, main, fix, also_main, spaces, tables, saved, ids, tags, counted = found[len(clauses) : len(queries)]
+    assert now == orders.at().to_arrow().sort_by("id").to_pylist()
+    assert main == fix == also_main
+    assert {row["id"] for row in main} == {1, 2, 3, 99}
+    assert spaces == [{"namespace": "shop"}]
+    assert [each["tableName"] for each in tables] == ["orders", "replaced"]
+    [savepoint] = orders.savepoints()
+    names = ("savepoint_id", "saved_snapshot_id", "schema_id", "save_time", "record_count")
+    assert saved == [{name: getattr(savepoint, name) for name in names}]
+    assert [each["snapshot_id"] for each in ids] == [
+        each.snapshot_id for each in reversed(paimark.open(lake).table("shop.replaced").snapshots())
+    ]
+    assert [each["tag_name"] for each in tags] == ["5", "savepoint.1", "v3"]
+    assert counted == [{"price": 6.0, "n": 1}]
+    for query, told in zip(refused, found[len(queries) :], strict=True):
+        assert isinstance(told, str), query
+    assert "has no savepoint 7" in found[len(queries)]
+    assert "has nothing as old as" in found[len(queries) + len(WRONG)]
+
+
+def test_the_command_prints_the_settings(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["jars", "catalog", "mine", "--warehouse", str(lake)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"--conf spark.sql.catalog.mine.warehouse=file:{lake}" in lines
+    assert len(lines) == len(paimark.open(lake).spark_settings()) == 3
+    for wrong in (["a b"], ["a", "b"]):
+        assert run(["jars", "catalog", *wrong, "--warehouse", str(lake)]) == 2

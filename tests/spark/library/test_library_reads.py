@@ -1,0 +1,225 @@
+"""What Paimon's library reads besides kinds: CHAR, several branches, versions, few keys, differences."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from paimark.core.spark.client.client import Engine
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import find_table
+from paimark.core.travel.diff.diff import make_difference
+from paimark.core.travel.requested_version import RequestedVersion
+from tests.interop.judge import Judge
+from tests.paimon import commit, create_table
+from tests.spark.datasource.test_table_options import set_options
+from tests.spark.engine_fixture import ask, by_library, rows
+from tests.spark.library.test_library_kinds import expected, found
+
+PARTIAL = {"bucket": "1", "merge-engine": "partial-update"}
+COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
+
+
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+def test_char_is_padded_as_spark_pads_it(
+    file_format: str, engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = f"library.chars_{file_format}"
+    columns = {"k": "CHAR(5)", "c": "CHAR(3)", "v": "VARCHAR(9)"}
+    judge.create(
+        engine_warehouse, table, columns, keys=["k"], options={"bucket": "1", "file.format": file_format}
+    )
+    # Stock Spark writes padded values, other writers do not.
+    judge.put(engine_warehouse, table, [("+I", ["ab   ", "x  ", "y "]), ("+I", ["cd", "z", ""])])
+    both = [["ab   ", "x  ", "y "], ["cd   ", "z  ", ""]]
+    for ask_table in (table, f"{table} VERSION AS OF 1"):
+        assert found(engine, f"SELECT * FROM {ask_table}") == both
+    assert found(engine, f"SELECT k, length(c) FROM {table} WHERE c = 'x'") == [["ab   ", 3]]
+    assert found(engine, f"SELECT v FROM {table} WHERE k = 'cd'") == [[""]]
+    assert found(engine, f"SELECT v FROM {table} WHERE k IN ('ab   ', 'no')") == [["y "]]
+    assert found(engine, f"SELECT max(c), min(k) FROM {table}") == [["z  ", "ab   "]]
+    joined = f"SELECT a.v FROM {table} a JOIN {table} VERSION AS OF 1 b ON a.k = b.k"
+    assert found(engine, joined) == [[""], ["y "]]
+    told = ask(engine, f"EXPLAIN SELECT * FROM {table}").explained
+    assert told.startswith("scan: paimon library (CHAR columns are padded to their length) ")
+
+
+def test_rows_of_a_fallback_branch(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table, columns = "library.fallback", {"p": "STRING", "k": "INT", "v": "INT"}
+    judge.create(engine_warehouse, table, columns, keys=["p", "k"], partitions=["p"], options={"bucket": "1"})
+    judge.put(engine_warehouse, table, [("+I", ["x", 1, 1])])
+    judge.create_tag(engine_warehouse, table, "t1", 1)
+    judge.create_branch(engine_warehouse, table, "b", "t1")
+    judge.put(engine_warehouse, f"{table}$branch_b", [("+I", ["y", 2, 2]), ("+I", ["x", 3, 3])])
+    set_options(engine_warehouse, table, {"scan.fallback-branch": "b"})
+    theirs = expected(judge, engine_warehouse, table)
+    assert theirs == [["x", 1, 1], ["y", 2, 2]]
+    assert found(engine, f"SELECT * FROM {table}") == theirs
+    # The branch has a newer commit, and main the same snapshot as before.
+    judge.put(engine_warehouse, f"{table}$branch_b", [("+I", ["y", 4, 4])])
+    theirs = expected(judge, engine_warehouse, table)
+    assert found(engine, f"SELECT * FROM {table}") == theirs
+    assert len(theirs) == 3
+    assert found(engine, f"SELECT k FROM {table} WHERE p = 'y' AND k = 4") == [[4]]
+    assert found(engine, "SELECT * FROM library.`fallback$branch_main`") == [["x", 1, 1]]
+    assert len(found(engine, "SELECT * FROM library.`fallback$branch_b`")) == 4
+    at = expected(judge, engine_warehouse, table, snapshot=1)
+    assert found(engine, f"SELECT * FROM {table} VERSION AS OF 1") == at
+
+
+def test_a_chain_and_each_of_its_branches(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table, columns = "library.chain", {"dt": "STRING", "k": "INT", "v": "INT"}
+    chain = {
+        "chain-table.enabled": "true",
+        "scan.fallback-snapshot-branch": "snap",
+        "scan.fallback-delta-branch": "delta",
+    }
+    options = {
+        "bucket": "1",
+        "sequence.field": "v",
+        "partition.timestamp-pattern": "$dt",
+        "partition.timestamp-formatter": "yyyyMMdd",
+    }
+    judge.create(engine_warehouse, table, columns, keys=["dt", "k"], partitions=["dt"], options=options)
+    judge.put(engine_warehouse, table, [("+I", ["20260101", 1, 1])])
+    judge.create_tag(engine_warehouse, table, "t1", 1)
+    for branch in ("snap", "delta"):
+        judge.create_branch(engine_warehouse, table, branch, "t1")
+        set_options(engine_warehouse, table, chain, f"branch/branch-{branch}")
+    set_options(engine_warehouse, table, chain)
+    newer = [("+I", ["20260102", 1, 5]), ("+I", ["20260102", 2, 2])]
+    judge.put(engine_warehouse, f"{table}$branch_delta", newer)
+    theirs = expected(judge, engine_warehouse, table)
+    assert len(theirs) == 3
+    assert found(engine, f"SELECT * FROM {table}") == theirs
+    for branch in ("snap", "delta", "main"):
+        alone = expected(judge, engine_warehouse, f"{table}$branch_{branch}")
+        if branch != "main":
+            assert found(engine, f"SELECT * FROM library.`chain$branch_{branch}`") == alone
+    assert found(engine, "SELECT v FROM library.`chain$branch_main`") == [[1]]
+
+
+def test_postponed_buckets(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "library.postponed"
+    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options={"bucket": "-2", **_merging("v")})
+    judge.put(engine_warehouse, table, [("+I", [1, 1, "a"]), ("+I", [2, 2, "b"])])
+    judge.put(engine_warehouse, table, [("+I", [3, 3, "c"])], postpones=True)
+    theirs = expected(judge, engine_warehouse, table)
+    with by_library(engine):
+        assert found(engine, f"SELECT * FROM {table}") == theirs
+
+
+def _merging(column: str) -> dict[str, str]:
+    return {"merge-engine": "aggregation", f"fields.{column}.aggregate-function": "sum"}
+
+
+def test_what_a_tag_keeps_after_an_expiry(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "library.kept"
+    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options=PARTIAL)
+    judge.put(engine_warehouse, table, [("+I", [1, 1, None])])
+    judge.put(engine_warehouse, table, [("+I", [1, None, "a"])])
+    judge.create_tag(engine_warehouse, table, "two", 2)
+    judge.put(engine_warehouse, table, [("+I", [1, 7, None]), ("+I", [2, 1, "b"])])
+    judge.alter(engine_warehouse, table, "rename", "s", name="text")
+    judge.compact(engine_warehouse, table)
+    judge.expire(engine_warehouse, table)
+    answer = ask(engine, f"SELECT * FROM {table} VERSION AS OF 'two'")
+    assert answer.rows == [{"k": 1, "v": 1, "s": "a"}]
+    assert answer.readings[0].scan == "paimon library"
+    assert found(engine, f"SELECT text, v FROM {table}") == [["a", 7], ["b", 1]]
+
+
+def test_few_keys_take_no_job(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "library.keyed"
+    options = {**PARTIAL, "bucket": "4"}
+    judge.create(engine_warehouse, table, {**COLUMNS, "d": "DATE"}, keys=["k"], options=options)
+    judge.put(engine_warehouse, table, [("+I", [each, None, "old", each]) for each in range(100)])
+    judge.put(engine_warehouse, table, [("+I", [each, each, None, None]) for each in range(0, 100, 2)])
+    sql = f"SELECT s, v FROM {table} WHERE k IN (4, 5, 99, 1000)"
+    assert found(engine, sql) == [["old", 4], ["old", None], ["old", None]]
+    assert "LocalTableScan" in ask(engine, f"EXPLAIN {sql}").explained
+    # Conditions on other columns are held as well, also where nothing shows these columns.
+    day = (dt.date(1970, 1, 1) + dt.timedelta(days=4)).isoformat()
+    assert found(engine, f"SELECT k FROM {table} WHERE k IN (4, 6) AND v > 5 AND s LIKE 'o%'") == [[6]]
+    assert found(engine, f"SELECT count(*) FROM {table} WHERE k IN (4, 6) AND d = DATE'{day}'") == [[1]]
+    assert found(engine, f"SELECT k FROM {table} WHERE k IN (4, 5) AND NOT (v <=> 4)") == [[5]]
+    assert found(engine, f"SELECT count(*) FROM {table} WHERE NOT (v <=> 4)") == [[99]]
+    assert found(engine, f"SELECT k FROM {table} WHERE v IS NULL AND k < 4") == [[1], [3]]
+
+
+def test_a_lost_file_is_told_as_by_other_readers(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = "library.lost"
+    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options=PARTIAL)
+    judge.put(engine_warehouse, table, [("+I", [1, 1, "a"])])
+    [data] = (engine_warehouse / "library.db/lost/bucket-0").glob("data-*")
+    data.unlink()
+    for condition in ("", " WHERE k = 1"):
+        failure = ask(engine, f"SELECT s FROM {table}{condition}").failure
+        assert data.name in failure.message
+        assert "An expiry or a clean-up took it" in failure.hint
+
+
+def test_files_of_other_writers_are_asked_nothing_they_can_not_answer(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """Arrow has decimals in another form than the library, which also takes `x.y` for a part of `x`."""
+    table, amount = "library.arrow", pa.decimal128(18, 4)
+    schema = pa.schema([("x.y", pa.int16()), ("d", amount), ("f", pa.float64())])
+    create_table(engine_warehouse, table, schema)
+    given = pa.table({"x.y": [1, 2], "d": [Decimal(1), Decimal(2)], "f": [1.0, float("nan")]}, schema)
+    commit(engine_warehouse, table, given)
+    with by_library(engine):
+        assert found(engine, f"SELECT `x.y` FROM {table} WHERE d > 1.5") == [[2]]
+        assert found(engine, f"SELECT `x.y` FROM {table} WHERE `x.y` = 2") == [[2]]
+        assert found(engine, f"SELECT `x.y` FROM {table} WHERE f > 3") == [[2]]
+
+
+def test_a_difference_reads_only_the_files_that_differ(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = "library.less"
+    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options={**PARTIAL, "bucket": "8"})
+    judge.put(engine_warehouse, table, [("+I", [each, 1, "a"]) for each in range(50)])
+    judge.put(engine_warehouse, table, [("+I", [7, 2, None])])
+    files = LocalFiles(str(engine_warehouse))
+    old, new = (RequestedVersion(None, f"snapshot.{each}") for each in (1, 2))
+    sql = make_difference(files, find_table(files, table), old, new).sql
+    less, whole = ask(engine, sql, differing=True), ask(engine, sql)
+    assert less.rows == whole.rows
+    assert len(less.rows) == 1
+    assert {each.scan for each in less.readings} == {"paimon library"}
+    assert "of 8 files" in less.readings[0].note or "of 9 files" in less.readings[1].note, less.readings
+
+
+def test_a_view_of_the_session_follows(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "library.viewed"
+    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options=PARTIAL)
+    judge.put(engine_warehouse, table, [("+I", [1, 1, "a"])])
+    rows(engine, f"CREATE OR REPLACE TEMPORARY VIEW of_library AS SELECT * FROM {table}")
+    try:
+        assert found(engine, "SELECT s FROM of_library WHERE v = 1") == [["a"]]
+        sql = f"SELECT count(*) FROM of_library a JOIN {table} b USING (k)"
+        assert found(engine, sql) == [[1]]
+    finally:
+        rows(engine, "DROP VIEW of_library")
+
+
+def test_the_python_source_names_what_it_lacks(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "library.alone"
+    options = {**PARTIAL, "fields.v.sequence-group": "s"}
+    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options=options)
+    judge.put(engine_warehouse, table, [("+I", [1, 1, "a"])])
+    rows(engine, "SET spark.paimark.scan = python")
+    try:
+        failure: Any = ask(engine, f"SELECT * FROM {table}").failure
+        assert "fields.v.sequence-group" in failure.message
+        assert "paimark jars fetch paimon" in failure.hint
+    finally:
+        rows(engine, "RESET spark.paimark.scan")

@@ -1,0 +1,1 @@
+"""Since when a table has rows of a condition."""
