@@ -25,6 +25,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from paimark.core.figures import counted, duration
+from paimark.core.spark.datasource.scan import require_counts
 from paimark.core.spark.protocol import (
     Event,
     Failed,
@@ -81,6 +82,8 @@ class Inserts:
         insert, files = self.insert, context.files
         root, schema, head = self._current_state(files)
         refusals = read_only_refusals(context) + self._refusals(root, schema)
+        if head is not None:
+            refusals += _uncounted(table, head.snapshot)
         links = map(link_in_the_way, linked_directories(files, table))
         refusals += [Refusal(each.message, each.hint) for each in links]
         where = f"{root.label} of {table.full_name}"
@@ -215,6 +218,14 @@ def action_of_insert(statement: Statement, database: str | None = None) -> tuple
         table, branch = named_table(insert.parts, database)
     inserts = Inserts(insert, table, branch, database)
     return ActionCall(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
+
+
+def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:
+    try:
+        require_counts(table.full_name, head)
+    except Refused as error:
+        return [Refusal(error.message, error.hint)]
+    return []
 
 
 def _has_one_writer(schema: TableSchema) -> bool:

@@ -21,6 +21,7 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.newer_options import newer_options
 
 _KEPT = 32
 # One of Paimark's and one of the library's own, which came with Paimon 1.4.
@@ -40,6 +41,7 @@ class LibraryReads:
         self._warehouse = warehouse
         self._stores = stores
         self._tables: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+        self._known: dict[str, bool] = {}
 
     @property
     def is_wanted(self) -> bool:
@@ -75,6 +77,19 @@ class LibraryReads:
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
             self._stores.require_readable(address.strip())
+
+    def lacks(self, scan: Scan) -> str:
+        """An option of the table that this library is too old for, and the Paimon it is of; else empty."""
+        for name, newer in newer_options(scan.table_schema.options):
+            if not self._knows(newer.option):
+                return f"{name}, of Paimon {newer.since}"
+        return ""
+
+    def _knows(self, option: str) -> bool:
+        if option not in self._known:
+            # The end of a pattern is the option as the library has it.
+            self._known[option] = bool(self._java.knows(option.rpartition("*.")[2]))
+        return self._known[option]
 
     def frame(self, scan: Scan, scope: ReadScope, limit: int | None = None) -> DataFrame:
         """The rows of a table. Spark gets from it only the columns and rows that a statement needs.

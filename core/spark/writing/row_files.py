@@ -17,6 +17,7 @@ from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.datasource.unlike.old_manifests import read_old_manifests
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.avro_lists import require_no_null_elements
 from paimark.core.spark.writing.beside import LowestNumber
@@ -38,6 +39,7 @@ _FORMATS = ("file.format", "file.format.per.level", "changelog-file.format", "fi
 def open_target(target: WriteTarget) -> Any:
     """pypaimon's table for the target. Does no I/O. Raises `Refused` for a kind that can't be written."""
     require_writable(target)
+    read_old_manifests()
     table = open_table(target.scan)
     # For writing it must read sequence numbers and bucket indexes of the newest snapshot.
     del table._read_snapshot
