@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpreter)
+setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpreter), and the engine's jar
 	@$(python) -m paimark.core.spark.launch.building
 	@$(python) -m compileall -q core paimark tui
 

@@ -1,4 +1,4 @@
-"""Everything is in pyproject.toml, but that a wheel holds the engine's Java compiled."""
+"""Everything is in pyproject.toml, but that a wheel holds the engine's jar of its very sources."""
 
 import sys
 from pathlib import Path
@@ -9,13 +9,12 @@ from setuptools.command.build_py import build_py
 
 class WithEngine(build_py):
     def run(self) -> None:
-        # A checkout compiles it by itself (`make setup`), whenever its sources are newer.
-        if not self.editable_mode:
-            sys.path.insert(0, str(Path(__file__).parent))
-            from paimark.core.spark.launch.building import build
+        sys.path.insert(0, str(Path(__file__).parent))
+        from paimark.core.spark.java.sources import is_whole
 
-            if remark := build():
-                raise SystemExit(f"paimark: a wheel needs the whole engine. {remark}.")
+        # An editable install compiles it itself (`make setup`), whenever its sources are newer.
+        if not self.editable_mode and not is_whole():
+            raise SystemExit("paimark: the engine's Java is newer than its jar: run `make setup` first.")
         super().run()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.java.sources import JAR, digest, is_whole, sources
+from paimark.core.spark.java.sources import JAR, is_whole
 from paimark.core.spark.launch.home import SparkHome
 from paimark.core.spark.stores.jars.cached import cached_jars
 from paimark.core.spark.stores.jars.lists import jar_sets
@@ -20,9 +20,9 @@ _OLDEST = (1, 4)
 
 def engine_jar() -> Path:
     """The jar of Paimark's own classes. Raises `Unavailable` if it is missing, or older than its sources."""
-    if not any(is_whole(digest(sources(with_library=each))) for each in (True, False)):
+    if not is_whole():
         raise Unavailable(
-            "The engine's Java was not compiled, or its sources are newer",
+            "The engine's jar is missing, or its Java sources are newer",
             "Run `make setup`, or `python -m paimark.core.spark.launch.building`.",
         )
     return JAR

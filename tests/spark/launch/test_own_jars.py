@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -15,19 +16,34 @@ from paimark.core.spark.stores.jars.lists import jar_sets
 
 def test_a_jar_of_other_sources_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert jars.engine_jar() == sources.JAR
-    (tmp_path / "classes").mkdir()
-    for module in (sources, jars):
-        monkeypatch.setattr(module, "JAR", tmp_path / "engine.jar")
-    with pytest.raises(Unavailable, match="was not compiled") as told:
+    (tmp_path / "paimark").mkdir()
+    (tmp_path / "paimark/Some.java").write_text("class Some {}")
+    for module, name, value in (
+        (sources, "ROOT", tmp_path),
+        (sources, "JAR", tmp_path / "engine.jar"),
+        (jars, "JAR", tmp_path / "engine.jar"),
+    ):
+        monkeypatch.setattr(module, name, value)
+    with pytest.raises(Unavailable, match="jar is missing") as told:
         jars.engine_jar()
     assert "make setup" in told.value.hint
-    sources.write_jar(tmp_path / "classes", sources.digest(sources.sources()[1:]))
-    with pytest.raises(Unavailable, match="its sources are newer"):
-        jars.engine_jar()
-    sources.write_jar(tmp_path / "classes", sources.digest(sources.sources(with_library=False)))
+    sources.write_jar(tmp_path / "classes")
     assert jars.engine_jar() == tmp_path / "engine.jar"
+    (tmp_path / "paimark/Some.java").write_text("class Some { }")
+    with pytest.raises(Unavailable, match="sources are newer"):
+        jars.engine_jar()
 
 
+@pytest.mark.long
+def test_the_jar_is_of_its_sources_to_the_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "JAR", tmp_path / "engine.jar")
+    building.build()
+    with zipfile.ZipFile(tmp_path / "engine.jar") as made, zipfile.ZipFile(jars.engine_jar()) as kept:
+        assert made.namelist() == kept.namelist()
+        assert [name for name in made.namelist() if made.read(name) != kept.read(name)] == []
+
+
+@pytest.mark.long
 def test_what_the_compiler_finds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "paimark").mkdir()
     (tmp_path / "paimark/Wrong.java").write_text("package paimark; class Wrong { int n = true; }")
