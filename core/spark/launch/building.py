@@ -18,7 +18,7 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.spark.java.sources import is_whole, sources, write_jar
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.launch.java import OLDEST, Java, find_java
-from paimark.core.spark.stores.jars.cached import cached_jars
+from paimark.core.spark.stores.jars.cached import cached_jars, directory_of
 from paimark.core.spark.stores.jars.fetching import fetch
 from paimark.core.spark.stores.jars.lists import JarSet, jar_sets, read_jar_set
 
@@ -43,6 +43,8 @@ def build() -> None:
 
 
 def _fetched(jars: JarSet, spark: SparkHome, java: Java) -> list[Path]:
+    if not directory_of(jars).exists():
+        print(f"  {jars.purpose}: fetched once", file=sys.stderr)
     fetch(jars, spark, spark.defaults(), lambda: java.executable)
     return cached_jars(jars)
 
