@@ -1,4 +1,4 @@
-"""Upper bounds of texts that stock Paimon cuts off wrongly rule no file out, though stock Paimon's own library believes them."""
+"""Upper bounds of texts that stock Paimon cuts off wrongly, and believes itself, rule no file out here."""
 
 from __future__ import annotations
 
