@@ -222,7 +222,7 @@ class Classic:
             return tell_rows(self.results.collected(frame), job.tell, job.order.limit)
         finally:
             # The command may have changed what cached plans and settings depend on.
-            views.queries.plans.clear()
+            views.forget()
             session.conf.forget()
             # A temporary view still uses the names of its tables.
             if not is_made:
