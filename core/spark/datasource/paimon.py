@@ -17,7 +17,7 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.spark.datasource.conditions import PypaimonCondition, predicate
-from paimark.core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
+from paimark.core.spark.datasource.field_types import TEXTS, atoms, file_format, merged_by, type_name
 from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike.aggregates import require_merged_alike
@@ -63,10 +63,19 @@ def open_table(scan: Scan) -> Any:
 
 
 def condition_columns(table: Any) -> dict[str, str]:
-    """The columns that may have pushed conditions: their types by name."""
+    """The columns that may have pushed conditions: their types by name.
+
+    Of texts only partitions: Java cuts off the upper bounds of others after 16 characters, and puts a
+    question mark, which is less, behind U+D7FF.
+    """
     same = columns_of_one_type(table.fields, table.schema_manager.list_all())
     allowed = same & {*table.primary_keys, *table.partition_keys} if table.primary_keys else same
-    return {field.name: str(field.type) for field in table.fields if field.name in allowed}
+    types = {field.name: str(field.type) for field in table.fields if field.name in allowed}
+    return {
+        name: kind
+        for name, kind in types.items()
+        if type_name(kind) not in TEXTS or name in table.partition_keys
+    }
 
 
 def plan_splits(scan: Scan, conditions: Iterable[PypaimonCondition]) -> list[Any]:

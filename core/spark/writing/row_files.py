@@ -22,7 +22,7 @@ from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.avro_lists import require_no_null_elements
 from paimark.core.spark.writing.beside import LowestNumber
 from paimark.core.spark.writing.commit import Commit
-from paimark.core.spark.writing.conversion import convert_batch, require_lengths, require_types
+from paimark.core.spark.writing.conversion import convert_batch, padded, require_lengths, require_types
 from paimark.core.spark.writing.receipt import leave_receipt
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import Unanswered
@@ -72,6 +72,7 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
             converted = convert_batch(batch, writer.table_pyarrow_schema)
             if not target.rewrites:
                 require_lengths(target.table_schema, converted)
+            converted = padded(target.table_schema, converted)
             _require_hashable_keys(table, converted)
             _require_kinds(table, converted)
             require_no_null_elements(target.name, table, converted)
@@ -99,6 +100,7 @@ def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterat
     arrow = {field.name: field for field in _arrow_schema(table)}
     for batch in batches:
         typed = convert_batch(batch, pa.schema([arrow[name] for name in batch.schema.names]))
+        typed = padded(target.table_schema, typed)
         buckets = pa.array(extractor.extract_partition_bucket_batch(typed)[1], pa.int32())
         yield batch.append_column(pa.field(BUCKET_COLUMN, pa.int32()), buckets)
 

@@ -27,18 +27,19 @@ _DECIMALS = ["1.25", "-2.00", None, "3.10"]
 ALIKE: dict[str, list[tuple[pa.DataType, list[Any]]]] = {
     "sum": [(pa.int32(), _NUMBERS), (pa.decimal128(9, 2), _DECIMALS)],
     "product": [(pa.int32(), _NUMBERS), (pa.decimal128(9, 2), _DECIMALS)],
-    "max": [(pa.float64(), _FRACTIONS), (pa.float32(), _FRACTIONS[::-1])],
-    "min": [(pa.float64(), _FRACTIONS), (pa.float32(), _FRACTIONS[::-1])],
+    "max": [(pa.int32(), _NUMBERS), (pa.string(), _TEXTS), (pa.decimal128(9, 2), _DECIMALS)],
+    "min": [(pa.int32(), _NUMBERS), (pa.string(), _TEXTS), (pa.decimal128(9, 2), _DECIMALS)],
     "first_value": [(pa.string(), _TEXTS), (pa.float64(), _FRACTIONS)],
     "last_non_null_value": [(pa.string(), _TEXTS), (pa.float64(), _FRACTIONS)],
     "bool_and": [(pa.bool_(), [True, None, False])],
-    "listagg": [(pa.string(), _TEXTS), (pa.string(), [" ", *_TEXTS])],
     "collect": [(pa.list_(pa.int32()), [[1, None], None, [], [1, 2]])],
     "merge_map": [(pa.map_(pa.string(), pa.int32()), [[["a", 1]], None, [], [["a", 2], ["b", None]]])],
 }
 _PAIR = pa.struct([("a", pa.int32()), ("b", pa.string())])
 UNLIKE: dict[str, tuple[pa.DataType, dict[str, str]]] = {
-    "listagg": (pa.string(), {"fields.c.distinct": "true"}),
+    "listagg": (pa.string(), {}),
+    "max": (pa.float64(), {}),
+    "min": (pa.float32(), {}),
     "collect": (pa.list_(pa.int32()), {"fields.c.distinct": "true"}),
     "nested_update": (pa.list_(_PAIR), {"fields.c.nested-key": "a"}),
     "nested_partial_update": (pa.list_(_PAIR), {"fields.c.nested-key": "a"}),

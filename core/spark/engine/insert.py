@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import msgspec
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from paimark.core.errors import Refused, failing_at
 from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.protocol import Inserting
 from paimark.core.spark.session_conf import OVERWRITE_MODE, SessionConf
 from paimark.core.spark.writing.column_assignment import ColumnAssignment
 from paimark.core.spark.writing.commit import encode_partitions
+from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.receipt import find_written, with_receipt
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write import clustered_for
 from paimark.core.table.catalog import find_table
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
 from paimark.core.table.names import named_table
-from paimark.core.table.records import Snapshot
 from paimark.core.travel.statements.inserts import Insert
 
 
@@ -29,12 +29,13 @@ from paimark.core.travel.statements.inserts import Insert
 class Inserted:
     """`label` is the table, with its branch if the statement names one; `rows` counts those in new files.
 
-    `snapshot` is None if there was nothing to commit.
+    `snapshot` is None if there was nothing to commit. `remark` is what failed after the commit.
     """
 
     label: str
     snapshot: int | None
     rows: int
+    remark: str = ""
 
 
 def insert_target(
@@ -65,12 +66,23 @@ def insert_target(
     )
 
 
-def insert_rows(
-    session: SparkSession, warehouse: WarehouseAccess, insert: Insert, target: WriteTarget, frame: DataFrame
-) -> Inserted:
+def insert_rows(session: EngineSession, insert: Insert, target: WriteTarget, frame: DataFrame) -> Inserted:
     """Write the rows. Raises `StatementFailed` for columns that don't fit, and `Refused` like a commit."""
-    _require_mode(session, insert, target)
-    columns = ColumnAssignment(session, frame, target, insert)
+    _require_mode(session.conf, insert, target)
+    columns = ColumnAssignment(session.spark, frame, target, insert)
+    label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
+    if session.writes.may_write(target):
+        partitions = columns.partition if insert.overwrite and insert.static else None
+        made = session.writes.write(target, columns.rows, partitions=partitions)
+        if made is None:
+            return Inserted(label, None, 0)
+        return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark)
+    return _insert_by_pypaimon(session.warehouse, insert, target, columns, label)
+
+
+def _insert_by_pypaimon(
+    warehouse: WarehouseAccess, insert: Insert, target: WriteTarget, columns: ColumnAssignment, label: str
+) -> Inserted:
     query_rows = columns.rows
     if insert.overwrite and insert.static:
         target = msgspec.structs.replace(target, partitions=encode_partitions(columns.partition.toArrow()))
@@ -79,13 +91,13 @@ def insert_rows(
         rows = clustered_for(query_rows, target).write.format("paimark").mode(mode)
         rows.option("target", target.to_text()).save()
         snapshot = find_written(warehouse.files, target)
-    label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
     if snapshot is None:
         return Inserted(label, None, 0)
-    return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))
+    changes = FileChanges.of_snapshot(warehouse.files, target.root.table, snapshot)
+    return Inserted(label, snapshot.id, changes.records_added)
 
 
-def _require_mode(session: SparkSession, insert: Insert, target: WriteTarget) -> None:
+def _require_mode(conf: SessionConf, insert: Insert, target: WriteTarget) -> None:
     """Raises `StatementFailed` if Spark's setting would make an overwrite replace less.
 
     Here an overwrite replaces what its statement and its plan tell, whatever the setting is.
@@ -93,7 +105,7 @@ def _require_mode(session: SparkSession, insert: Insert, target: WriteTarget) ->
     partitions = target.table_schema.partition_keys
     if not insert.overwrite or target.dynamic or len(insert.static) == len(partitions):
         return
-    if SessionConf(session).get(OVERWRITE_MODE).lower() != "dynamic":
+    if conf.get(OVERWRITE_MODE).lower() != "dynamic":
         return
     with failing_at(insert.table_position):
         raise Refused(
@@ -101,11 +113,3 @@ def _require_mode(session: SparkSession, insert: Insert, target: WriteTarget) ->
             "those that rows come for",
             f"Write PARTITION ({', '.join(partitions)}) for those, or SET {OVERWRITE_MODE}=static.",
         )
-
-
-def _rows_of(warehouse: WarehouseAccess, target: WriteTarget, snapshot: Snapshot) -> int:
-    """The number of rows in the files that a commit added."""
-    files, table = warehouse.files, target.root.table
-    metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
-    sizes = {table.manifest(meta.file_name): meta.file_size for meta in metas}
-    return sum(facts.rows for _, facts in read_facts(files, sizes) if facts.is_added)
