@@ -219,6 +219,7 @@ class DeleteBranch(Change[DeleteBranchState]):
                 "retired_as": None,
                 "freed_files": removed.files,
                 "freed_bytes": removed.size,
+                **({"stays": self._stays} if self._stays else {}),
             },
             before=f"branch {name}",
             after=f"branch {name}" if self._stays else f"no branch {name}",

@@ -194,8 +194,10 @@ class UndoReplacement(Change[UndoState]):
         done, archive = undone(self.work, self._entry, kept), self._archive
         if self._stays is None or archive is None:
             return done
-        result = {**done.result, "archive": archive.label, "late_commits": self._stays.commits}
-        return done._replace(result=result, items=(self._stays.item(archive), *done.items))
+        item = self._stays.item(archive)
+        result = done.result | {"archive": archive.label, "stays": item.text}
+        result["late_commits"] = self._stays.commits
+        return done._replace(result=result, items=(item, *done.items))
 
     def prospect(self, hold: Hold) -> Item:
         archive = self._archive

@@ -297,6 +297,7 @@ def test_a_commit_to_the_archive_until_it_was_closed_keeps_it(context: Context, 
     assert stays.text.startswith(told) and (stays.kind, stays.count, stays.is_grave) == ("not", 1, True)
     assert f"`paimark merge-branch shop.orders --name {archive}` brings it to main" in stays.text
     assert outcome.result["archive"] == archive and outcome.result["late_commits"] == 1
+    assert outcome.result["stays"] == stays.text
     assert verify(context, ORDERS).problems == ()
     done(context, "merge-branch", name=archive)
     assert 9 in [row["order_id"] for row in rows_of(context, ORDERS.root())]
@@ -330,6 +331,7 @@ def test_a_commit_that_was_under_way_can_be_read_though_the_archive_was_going(
     assert told.startswith(f"branch {archive} stays, for it got what main has not: snapshot 6 by ")
     outcome = done(context, "recover")
     assert item(outcome, "archive-stays").count == 1
+    assert outcome.result["archive"] == archive and outcome.result["recovered"] == 1
     assert Lineage(context.files, root).snapshot_ids() == [5, 6]
     rows = [row["order_id"] for row in rows_of(context, ORDERS.root())]
     assert sorted(row["order_id"] for row in rows_of(context, root)) == sorted([*rows, 9])
