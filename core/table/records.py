@@ -279,12 +279,18 @@ class SchemaField(Record, frozen=True, kw_only=True):
     default_value: Any = None
 
 
+# Versions of schemas; one without a version is Paimon 0.7's.
+_PAIMON_07, _PAIMON_08 = 1, 2
+# Up to which version an option that is left out has another value than now.
+_OLD_DEFAULTS = ((_PAIMON_07, "bucket", "1"), (_PAIMON_08, "file.format", "orc"))
+
+
 class TableSchema(Record, frozen=True, kw_only=True):
     """One version of a table's definition."""
 
     numbered: ClassVar[tuple[str, ...]] = (SCHEMA_PREFIX,)
 
-    version: int = 1
+    version: int = _PAIMON_07
     id: int
     fields: list[SchemaField]
     highest_field_id: int
@@ -293,6 +299,16 @@ class TableSchema(Record, frozen=True, kw_only=True):
     options: dict[str, str]
     comment: str | None = None
     time_millis: int | None = None
+
+    @classmethod
+    def with_unknown_apart(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """As of every record; what an option meant that its writer left out is written out, as stock does."""
+        apart = super().with_unknown_apart(fields)
+        version, options = apart.get("version", _PAIMON_07), apart.get("options")
+        if not (isinstance(version, int) and isinstance(options, dict)):
+            return apart
+        meant = {name: value for newest, name, value in _OLD_DEFAULTS if version <= newest}
+        return {**apart, "options": {**meant, **options}}
 
     @property
     def trimmed_primary_keys(self) -> list[str]:

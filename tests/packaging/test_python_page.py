@@ -15,7 +15,7 @@ import pytest
 from tests.paimon import commit, create_table, open_table, read_rows
 
 PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text()
-PROGRAM = [each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "SparkSession" in each]
+PROGRAM = [each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "PaimarkSource" in each]
 
 SCHEMA = pa.schema([pa.field("order_id", pa.int64(), nullable=False), ("price", pa.float64())])
 # Behind the program: what it read, and what its stream does with a row of its own.

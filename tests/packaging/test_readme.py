@@ -49,7 +49,7 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_programs_import_only_what_is_public() -> None:
-    assert len(PROGRAMS) == 4
+    assert len(PROGRAMS) == 5
     assert [
         line for each in PROGRAMS for line in each.splitlines() if re.match(r"(from|import) paimark\.", line)
     ] == []

@@ -138,7 +138,8 @@ def paths(of: object) -> Iterator[str]:
     samples: dict[str, object] = {"str": "\0", "int": 7}
     for name, member in inspect.getmembers(type(of)):
         if isinstance(member, property):
-            yield str(getattr(of, name))
+            value = getattr(of, name)
+            yield from value if isinstance(value, tuple) else (str(value),)
         elif inspect.isfunction(member) and not name.startswith("_"):
             call: Callable[..., object] = getattr(of, name)
             wanted = inspect.signature(call)

@@ -159,7 +159,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     """The steps of a merge through Spark, and why it can't be made."""
     start, schema = survey.start, survey.target.schema
     name = start.root.table.full_name
-    refusals = rewriting_refusals(survey.target)
+    refusals = rewriting_refusals(survey.target, context.options)
     if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
         refusals.append(
             Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")

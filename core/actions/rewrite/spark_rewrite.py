@@ -25,6 +25,7 @@ from paimark.core.config import Settings
 from paimark.core.errors import Cancelled, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.jars import has_library
 from paimark.core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
@@ -136,10 +137,11 @@ def copied_rows(of: str, schema: TableSchema, count: int, size: int) -> Step:
     return Step("copy", f"the rows of {of}", f"{counted(count, unit_of(schema))}, through Spark", size)
 
 
-def rewriting_refusals(start: RewriteBase) -> list[Refusal]:
-    """Why the table's rows can't be read and written again without loss, by name."""
-    name = start.root.table.full_name
-    return [Refusal(f"{name} {reason}", kinds.HINT) for reason in kinds.reasons(start.schema, "rewrite")]
+def rewriting_refusals(start: RewriteBase, options: Mapping[str, str] | None = None) -> list[Refusal]:
+    """Why the table's rows can't be read and written again without loss; `options` of the catalog."""
+    name, by_library = start.root.table.full_name, has_library(options or {})
+    refusals = kinds.refusals(start.schema, "rewrite", by_library=by_library)
+    return [Refusal(f"{name} {each.reason}", each.hint) for each in refusals]
 
 
 def saved(files: Files, root: Root, snapshot_id: int) -> int | None:

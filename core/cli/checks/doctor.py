@@ -32,7 +32,6 @@ from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, 
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
-from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.jars import is_too_old, paimon_jar
 from paimark.core.spark.launch.java import find_java
@@ -164,11 +163,6 @@ def _libraries() -> Iterator[Finding]:
             yield Finding(name, "ok", version(name))
         except PackageNotFoundError as error:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
-    if why := why_missing():
-        slow = "what Spark's own readers do not read is read by Python alone, several times slower"
-        yield Finding(PACKAGE, "ok", f"{why}: {slow}")
-    else:
-        yield Finding(PACKAGE, "ok", version(PACKAGE))
 
 
 def _spark(lines: Iterator[str]) -> Iterator[Finding]:

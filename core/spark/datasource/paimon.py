@@ -17,13 +17,8 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.spark.datasource.conditions import PypaimonCondition, predicate
-from paimark.core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
+from paimark.core.spark.datasource.field_types import TEXTS, atoms, file_format, merged_by, type_name
 from paimark.core.spark.datasource.file_io import file_io
-from paimark.core.spark.datasource.merged.judgement import functions as merging_functions
-from paimark.core.spark.datasource.merged.judgement import is_small
-from paimark.core.spark.datasource.merged.reading import merged_rows
-from paimark.core.spark.datasource.rust.choice import Choice
-from paimark.core.spark.datasource.rust.reading import SplitReader
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike.aggregates import require_merged_alike
 from paimark.core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
@@ -68,10 +63,19 @@ def open_table(scan: Scan) -> Any:
 
 
 def condition_columns(table: Any) -> dict[str, str]:
-    """The columns that may have pushed conditions: their types by name."""
+    """The columns that may have pushed conditions: their types by name.
+
+    Of texts only partitions: Java cuts off the upper bounds of others after 16 characters, and puts a
+    question mark, which is less, behind U+D7FF.
+    """
     same = columns_of_one_type(table.fields, table.schema_manager.list_all())
     allowed = same & {*table.primary_keys, *table.partition_keys} if table.primary_keys else same
-    return {field.name: str(field.type) for field in table.fields if field.name in allowed}
+    types = {field.name: str(field.type) for field in table.fields if field.name in allowed}
+    return {
+        name: kind
+        for name, kind in types.items()
+        if type_name(kind) not in TEXTS or name in table.partition_keys
+    }
 
 
 def plan_splits(scan: Scan, conditions: Iterable[PypaimonCondition]) -> list[Any]:
@@ -147,7 +151,7 @@ def require_no_ignored_deletes(scan: Scan, table: Any, splits: Iterable[Any]) ->
 def read_splits(
     scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of splits, merged if the table has a primary key; pypaimon-rust reads the splits that it may.
+    """The rows of splits, merged if the table has a primary key.
 
     Raises `Refused` for a value that doesn't fit the current type of its column, and for rows that pypaimon
     can't merge, or whose deletion vectors it can't read; `Corrupt` for a file that differs from its manifest.
@@ -189,45 +193,27 @@ def read_splits(
         ) from error
 
 
-def split_readers(scan: Scan) -> str:
-    """Describe which of the two readers reads which splits, or why the scan is refused."""
+def why_refused(scan: Scan) -> str:
+    """Why the scan is refused; empty if it is not."""
     try:
-        splits = plan_splits(scan, ()) if scan.snapshot else []
+        _ = plan_splits(scan, ()) if scan.snapshot else []
     except Refused as refused:
-        return f"refused: {refused.message}"
-    return Choice(scan, open_table(scan)).describe(splits)
+        return refused.message
+    return ""
 
 
 def _read(scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
     builder, table = _builder(scan, conditions, splits), open_table(scan)
-    condition = predicate(builder.new_predicate_builder(), conditions)
-
     columns = _columns(scan, table, splits)
     require_near_times(scan.name, table, columns, splits)
     padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
 
-    functions = merging_functions(table, columns) if _reads_all(scan, condition, padded) else None
-
-    def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:
-        reader = builder.new_read()
-        if functions is not None:
-            for split in part:
-                rows = merged_rows(table, reader, split, functions) if is_small(split) else None
-                yield from reader.to_arrow_batch_reader([split]) if rows is None else rows
-            return
-        if not padded:
-            yield from reader.to_arrow_batch_reader(part)
-            return
-        for split in part:
-            yield from without_padding(scan.name, reader.to_arrow_batch_reader([split]), padded, split)
-
-    reader = SplitReader(table, columns, condition, by_python)
-    return reader.batches(Choice(scan, table), splits)
-
-
-def _reads_all(scan: Scan, condition: Any, padded: Collection[str]) -> bool:
-    """Whether all rows are read, as they are in the files."""
-    return condition is None and scan.limit is None and not padded
+    reader = builder.new_read()
+    if not padded:
+        yield from reader.to_arrow_batch_reader(splits)
+        return
+    for split in splits:
+        yield from without_padding(scan.name, reader.to_arrow_batch_reader([split]), padded, split)
 
 
 def without_padding(

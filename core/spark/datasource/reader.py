@@ -5,9 +5,7 @@ Runs in Spark's Python workers, so pypaimon is imported only where it is used.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -26,11 +24,8 @@ if TYPE_CHECKING:
 # The least bytes of a task.
 _TASK_BYTES = 32 << 20
 _MOST_TASKS = 10_000
-# The cost of a byte in files that must be merged row by row, relative to files that need no merging: in
-# Python, and in pypaimon-rust.
-_MERGING_COSTS, _RUST_MERGING_COSTS = 16, 4
-# pypaimon-rust needs about one core for a split; with a thread for each core of the node, threads contend.
-_RUST_THREADS = "TOKIO_WORKER_THREADS", "2"
+# The cost of a byte in files that must be merged row by row, relative to files that need no merging.
+_MERGING_COSTS = 16
 
 
 class Part(InputPartition):
@@ -60,13 +55,11 @@ class PaimarkReader(DataSourceReader):
 
     @hints_in_messages()
     def partitions(self) -> list[InputPartition]:
-        from paimark.core.spark.datasource.paimon import open_table, plan_splits
-        from paimark.core.spark.datasource.rust.choice import Choice
+        from paimark.core.spark.datasource.paimon import plan_splits
 
-        splits = plan_splits(self.scan, self.conditions)
-        choice = Choice(self.scan, open_table(self.scan))
-        by_python = [bool(choice.why_python(split)) for split in splits]
-        parts: list[InputPartition] = [Part(group) for group in grouped(splits, by_python)]
+        parts: list[InputPartition] = [
+            Part(group) for group in grouped(plan_splits(self.scan, self.conditions))
+        ]
         settle()
         return parts
 
@@ -77,7 +70,6 @@ class PaimarkReader(DataSourceReader):
         if not isinstance(partition, Part):
             return
         schema = to_arrow_schema(self.spark_schema)
-        os.environ.setdefault(*_RUST_THREADS)
         with hints_in_messages():
             for batch in read_splits(self.scan, self.conditions, partition.splits):
                 yield fit_batch(batch, schema)
@@ -102,9 +94,9 @@ class _Pushing:
         return filters
 
 
-def grouped(splits: Sequence[Any], by_python: Iterable[bool] = repeat(True)) -> list[list[Any]]:
-    """Group neighbouring splits to tasks of sufficient size. `by_python`: whether Python reads each."""
-    sizes = [_cost(split, slow) for split, slow in zip(splits, by_python, strict=False)]
+def grouped(splits: Sequence[Any]) -> list[list[Any]]:
+    """Group neighbouring splits to tasks of sufficient size."""
+    sizes = list(map(_cost, splits))
     enough = max(_TASK_BYTES, sum(sizes) // _MOST_TASKS)
     groups: list[list[Any]] = []
     filled = enough
@@ -117,7 +109,6 @@ def grouped(splits: Sequence[Any], by_python: Iterable[bool] = repeat(True)) -> 
     return groups
 
 
-def _cost(split: Any, by_python: bool) -> int:
-    merging = _MERGING_COSTS if by_python else _RUST_MERGING_COSTS
+def _cost(split: Any) -> int:
     size: int = sum(file.file_size for file in split.files)
-    return size if split.raw_convertible else size * merging
+    return size if split.raw_convertible else size * _MERGING_COSTS

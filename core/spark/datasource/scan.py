@@ -8,6 +8,7 @@ from typing import Self
 
 import msgspec
 
+from paimark.core.errors import Refused
 from paimark.core.redaction import HidesSecrets
 from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
 from paimark.core.storage.files import Files
@@ -75,8 +76,7 @@ class Scan(TableAddress, frozen=True):
     `columns` are those that the statement needs, None for all; the others are returned as nulls. `limit` is
     the most rows that a reader has to return. Without `filters` the reader ignores pushed conditions, so that
     several plans can use it: Spark pushes the conditions of only one of them. `only` are the names of the
-    data files to read, None for all of the snapshot. `beside` is for the native readers. Without `rust`,
-    pypaimon in Python reads all files.
+    data files to read, None for all of the snapshot. `beside` is for the native readers.
     """
 
     snapshot: str = ""
@@ -85,7 +85,6 @@ class Scan(TableAddress, frozen=True):
     filters: bool = True
     only: tuple[str, ...] | None = None
     beside: Beside | None = None
-    rust: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +107,16 @@ class WarehouseAccess:
     def scan(self, root: Root, snapshot: str, schema: str) -> Scan:
         """The scan of a root. `snapshot` and `schema` are records' JSON."""
         return Scan(*self.address(root), schema, snapshot)
+
+
+def require_counts(name: str, snapshot: Snapshot) -> None:
+    """Raises `Refused` for a snapshot without numbers of records: pypaimon reads none, and writes on none."""
+    if snapshot.total_record_count is None or snapshot.delta_record_count is None:
+        raise Refused(
+            f"Snapshot {snapshot.id} of {name} does not say how many records it has, as those of Paimon 0.3 "
+            "and older do not, and this version can't use it",
+            "Let a stock engine of today commit to the table: its next snapshot has the numbers.",
+        )
 
 
 def make_scan(
@@ -134,5 +143,7 @@ def make_scan(
         schema = lineage.require_schema()
     named: ReadScope = scope or ("version" if pinned else "table")
     require_obeyed(root.table.full_name, schema.options, root.branch, named, by_library=by_library)
+    if snapshot is not None:
+        require_counts(root.table.full_name, snapshot)
     record = snapshot.to_json().decode() if snapshot is not None else ""
     return warehouse.scan(root, record, schema.to_json().decode())

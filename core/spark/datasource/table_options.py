@@ -163,6 +163,10 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_AGGREGATES)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
     # Options that decide how rows are stored.
+    Rule("postpone.merge-on-read", "refused", _if_true, "no reader here merges rows by it", _STOCK),
+    Rule("fields.*.map.storage-layout", "refused", _always, "no reader here knows that layout", _STOCK),
+    Rule("blob-view-field", "python"),
+    Rule("data-evolution.row-sidecar.enabled", "python", _if_true),
     Rule("deletion-vectors.merge-on-read", "python", _if_true),
     Rule("data-evolution.enabled", "python", _if_true),
     Rule("data-file.thin-mode", "python", _if_true),

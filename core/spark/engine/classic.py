@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
 from paimark.core.spark.engine.constants import Constants
+from paimark.core.spark.engine.insert import insert_rows, insert_target
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
 from paimark.core.spark.engine.plans import is_session_command
@@ -38,7 +39,6 @@ from paimark.core.spark.results.results import (
     tell_columns,
     tell_rows,
 )
-from paimark.core.spark.writing.insert import insert_rows, insert_target
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
@@ -222,7 +222,7 @@ class Classic:
             return tell_rows(self.results.collected(frame), job.tell, job.order.limit)
         finally:
             # The command may have changed what cached plans and settings depend on.
-            views.queries.plans.clear()
+            views.forget()
             session.conf.forget()
             # A temporary view still uses the names of its tables.
             if not is_made:
@@ -236,8 +236,13 @@ class Classic:
             raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
         target = insert_target(session.warehouse, insert, session.state.database, job.order.inserting)
         frame = session.views.query(job.text, job.named)
-        made = insert_rows(session.spark, session.warehouse, insert, target, frame)
-        fact = {"table": made.label, "snapshot_id": made.snapshot, "row_count": made.rows}
+        made = insert_rows(session, insert, target, frame)
+        fact = {
+            "table": made.label,
+            "snapshot_id": made.snapshot,
+            "row_count": made.rows,
+            "remark": made.remark,
+        }
         job.tell(TaskResult((msgspec.json.encode(fact).decode(),), made.snapshot))
         return 0, False
 

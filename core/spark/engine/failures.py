@@ -15,6 +15,7 @@ from paimark.core.redaction import redacted
 from paimark.core.spark.datasource.table_rows import LOST_FILE
 from paimark.core.spark.launch.cluster import WAS_ENDED
 from paimark.core.spark.launch.session_settings import RESULT_PORT
+from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import Cause, Failed
 from paimark.core.spark.stores.failures import explain_arrow, explain_read
 from paimark.core.storage.files import Unanswered
@@ -51,8 +52,8 @@ _WORKER_ENDED = re.compile(
 )
 _MISSING = ("FileMissing", "FileNotFoundError")
 _FAILED_READ = "FAILED_READ_FILE"
-# Spark's own catalog, which has no tables of ours.
-_CATALOG = "`spark_catalog`."
+# Spark's own catalog, and the one of our tables, which nobody names.
+_CATALOG = re.compile(f"`(?:spark_catalog|{CATALOG_NAME})`\\.(?=`)")
 NO_TABLE = "SHOW TABLES lists what there is; write database.table where none is chosen."
 # Hints that replace Spark's, whose advice is about its own catalog.
 _HINTS = {
@@ -118,7 +119,7 @@ def sentences(text: str) -> tuple[str, str]:
             return of_store
         # Paimark's own errors are sentences already.
         text = message if kind in _OURS else f"{kind}: {message}"
-    text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text))).replace(_CATALOG, "")
+    text = _CATALOG.sub("", _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text))))
     first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
     return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[
         :_LONGEST

@@ -14,6 +14,7 @@ from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.engine.tables import Opener
 from paimark.core.spark.engine.views import Views
 from paimark.core.spark.library.reads import LibraryReads
+from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.session_conf import ZONE, SessionConf
@@ -54,6 +55,7 @@ class EngineSession:
     warehouse: WarehouseAccess
     natives: NativeScans
     library: LibraryReads
+    writes: LibraryWrites
     views: Views
     state: SessionState
     is_read_only: bool
@@ -65,6 +67,7 @@ class EngineSession:
         warehouse = WarehouseAccess(files, files.uri, start.options)
         conf = SessionConf(spark)
         natives = NativeScans(conf, warehouse)
+        writes = LibraryWrites(spark, warehouse, natives.stores)
         library = LibraryReads(conf, warehouse, natives.stores)
         views = Views(spark, natives, library)
         for sql in start.session:
@@ -72,7 +75,8 @@ class EngineSession:
             with suppress(PySparkException):
                 spark.sql(sql)
         conf.forget()
-        return cls(spark, conf, warehouse, natives, library, views, SessionState(conf), start.read_only)
+        state = SessionState(conf)
+        return cls(spark, conf, warehouse, natives, library, writes, views, state, start.read_only)
 
     def opener(self, fold: TimeFolder | None) -> Opener:
         """An opener for the tables of the next statement."""

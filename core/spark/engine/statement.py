@@ -19,6 +19,7 @@ from paimark.core.spark.engine.failures import failed
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
 from paimark.core.spark.engine.names.current_database import with_current_database
 from paimark.core.spark.engine.names.hints import helped
+from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.planned.beside import Beside
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
@@ -265,8 +266,7 @@ class Runner:
         self._renew_views()
         job.named = session.views.names(resolved)
         by_use = {table.use: name for name, table in job.named.items()}
-        spliced = splice(statement, by_use, database=session.state.database)
-        job.spliced = with_current_database(spliced, statement, session.state.database)
+        job.spliced = self._spliced(statement, by_use)
         with self._backend.tagged(job):
             job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
             tables = (*job.named.values(), *beneath)
@@ -291,6 +291,15 @@ class Runner:
         elif statement.tokens[0].upper == "DROP":
             self._forget_dropped()
         return Finished(rows, truncated)
+
+    def _spliced(self, statement: Statement, names: Mapping[TableUse, str]) -> Spliced:
+        """The text for Spark."""
+        views, database = self._session.views, self._session.state.database
+        views.use(database)
+        if views.in_catalog:
+            pins = created_view(statement) is not None
+            return with_versions(statement, names, pins=pins, database=database, catalogs=views.catalogs)
+        return with_current_database(splice(statement, names, database=database), statement, database)
 
     def _resolved(
         self, opener: Opener, statement: Statement, is_difference: bool

@@ -9,9 +9,9 @@ from datetime import tzinfo
 
 from msgspec.structs import replace
 
-from paimark.core.errors import StatementFailed, failing_at
+from paimark.core.errors import Refused, StatementFailed, failing_at
 from paimark.core.spark.comparing.restricted import restricted
-from paimark.core.spark.datasource.paimon import split_readers
+from paimark.core.spark.datasource.paimon import why_refused
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
 from paimark.core.spark.library.reads import LibraryReads
@@ -66,7 +66,8 @@ class OpenedTable:
         line = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
         if self.scan is None or self.native is not None or self.by_library is not None:
             return line
-        return f"{line}; {split_readers(self.scan)}"
+        refused = why_refused(self.scan)
+        return f"{line}; refused: {refused}" if refused else line
 
 
 def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:
@@ -202,12 +203,18 @@ def opened_scan(
     except NotNative as why:
         # Leave out `beside`, because the scan is sent with every task.
         alone = replace(scan, beside=None)
-        if _can_read(library, alone):
+        lacking = library.lacks(scan) if library.is_wanted else ""
+        if not lacking and _can_read(library, alone):
             told = replace(reading, scan=BY_LIBRARY)
             return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
+        if lacking and library.why(scan, scope):
+            raise Refused(
+                f"{scan.name} has the option {lacking}, which Paimon's library here is too old to know",
+                "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
+            ) from why
         require_obeyed(scan.name, scan.table_schema.options, scan.branch, scope)
         told = replace(reading, scan=SCANNED)
-        return OpenedTable(use, reading.table, told, natives.for_python(alone), why_not=str(why))
+        return OpenedTable(use, reading.table, told, alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 
 

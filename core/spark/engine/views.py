@@ -1,4 +1,4 @@
-"""Make views of tables in the Spark session, under internal names.
+"""Make tables known to the Spark session, under internal names: in our catalog, or as temporary views.
 
 Spark plans a query on stand-ins without rows, which shows what it needs of each table. Then the tables, read
 with only those columns and rows, replace the stand-ins in the plan.
@@ -24,6 +24,7 @@ from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
 from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.launch.settings import CATALOG_CLASS, CATALOG_NAME
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.needs import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
@@ -45,13 +46,35 @@ class Views:
         self._session = session
         self._natives = natives
         self._library = library
-        self.queries = Queries(session, ENGINE_VIEWS)
         # Over Connect there is no Java session.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
+        # Whether the session has our catalog; otherwise tables are views of Spark's.
+        self.in_catalog = java is not None and session.conf.get(CATALOG_CLASS, None) is not None
+        self.queries = Queries(session, ENGINE_VIEWS, CATALOG_NAME if self.in_catalog else None)
+        self._database: str | None = ""
+        self._catalogs: frozenset[str] | None = None
         # A cache of frames and of schemas.
         self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._made = 0
+
+    def use(self, database: str | None) -> None:
+        """Make a database the current one of the catalog; None for none."""
+        if self.in_catalog and database != self._database:
+            self.queries.java.use(database)
+        self._database = database
+
+    def forget(self) -> None:
+        """Drop what a command may have changed: kept plans, and the current catalog."""
+        self.queries.plans.clear()
+        self._database = ""
+
+    @property
+    def catalogs(self) -> frozenset[str]:
+        """The names of the session's catalogs, which Spark takes for those at the head of a table's name."""
+        if self._catalogs is None:
+            self._catalogs = frozenset(name.lower() for name in self.queries.catalogs())
+        return self._catalogs
 
     def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
         """A new name for each table, in their order."""
@@ -76,8 +99,9 @@ class Views:
         `limit` is how many rows will be shown, None for all.
         """
         stand_ins = [
-            StandIn(name, str(place), self._columns(table.scan, is_padded=table.by_library is not None))
+            StandIn(name, str(place), self._columns(table.scan, is_padded=is_padded), table.label, written)
             for place, (name, table) in enumerate(named.items())
+            for is_padded, written in [(table.by_library is not None, self._written(table))]
             if table.scan is not None
         ]
         listed = {name: table for name, table in named.items() if table.scan is None}
@@ -100,13 +124,15 @@ class Views:
         if self._catalog is None or not any(table.native for table in named.values()):
             return set()
         needed = needs(self.describe(sql, named, "explain")[1].nodes, None)
-        return {
-            name
-            for place, (name, table) in enumerate(named.items())
-            if table.native is not None
-            and (need := needed.get(str(place))) is not None
-            and self._natives.looked_up(table.native, need) is not None
+        opened = list(named.values())
+        by_job = {
+            _number(place)
+            for place, need in needed.items()
+            for native in [opened[_number(place)].native]
+            if native is None or self._natives.looked_up(native, need) is None
         }
+        looked_up = {_number(place) for place in needed}.difference(by_job)
+        return {name for number, name in enumerate(named) if number in looked_up}
 
     def read(
         self,
@@ -121,11 +147,13 @@ class Views:
         """
         opened, held = list(named.values()), 0
         needed = needs(description.nodes, limit)
-        summaries = {place: self._summary(opened[int(place)], need) for place, need in needed.items()}
-        unread = [name for place, name in enumerate(named) if _is_of_metadata(summaries.get(str(place)))]
+        summaries = {place: self._summary(opened[_number(place)], need) for place, need in needed.items()}
+        read = {_number(place) for place, summary in summaries.items() if not _is_of_metadata(summary)}
+        listed = {_number(place) for place in summaries}.difference(read)
+        unread = [name for number, name in enumerate(named) if number in listed]
         tell(unread)
         for place, need in needed.items():
-            table, summary = opened[int(place)], summaries[place]
+            table, summary = opened[_number(place)], summaries[place]
             self.queries.put(place, self._table(table, need, summary))
             held += 0 if table.native is None else self._natives.frame_bytes(table.native, need, summary)
         return Read(tuple(unread), held)
@@ -137,7 +165,11 @@ class Views:
         for name, table in named.items():
             is_listed = table.scan is None
             frame = _system_frame(self._session, table) if is_listed else self._table(table, needs.get(name))
-            frame.createOrReplaceTempView(name)
+            if self.in_catalog:
+                parts = [*self._written(table)]
+                self.queries.java.putFrame(name, parts, table.label, frame._jdf)
+            else:
+                frame.createOrReplaceTempView(name)
 
     def renew(
         self, view: Sequence[str], named: Mapping[str, OpenedTable], options: Mapping[str, str]
@@ -158,11 +190,15 @@ class Views:
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
         # The session's method would also uncache the views, which are not cached, so the catalog's suffices.
         drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
+        drop = self.queries.java.remove if self.in_catalog else drop
         for name in named:
             drop(name)
 
     def temporary(self) -> list[str]:
         """The names of the user's temporary views."""
+        if self._catalog is not None:
+            names = self.queries.views(GLOBAL_VIEWS, of_all=False)
+            return sorted(name for name in names if not name.startswith(ENGINE_VIEWS))
         listed = self._session.catalog.listTables()
         return sorted(
             each.name for each in listed if each.isTemporary and not each.name.startswith(ENGINE_VIEWS)
@@ -170,6 +206,8 @@ class Views:
 
     def of_all_sessions(self) -> list[str]:
         """The names of the temporary views that all sessions see."""
+        if self._catalog is not None:
+            return sorted(self.queries.views(GLOBAL_VIEWS, of_all=True))
         listed = self._session.catalog.listTables(GLOBAL_VIEWS)
         return sorted(each.name for each in listed if each.namespace == [GLOBAL_VIEWS])
 
@@ -183,6 +221,13 @@ class Views:
             case [database, name] if database.lower() == GLOBAL_VIEWS:
                 return bool(self._catalog.getGlobalTempView(name).isDefined())
         return False
+
+    def _written(self, table: OpenedTable) -> tuple[str, ...]:
+        """The database and the table by which the catalog finds it; empty if only its internal name does."""
+        parts = table.use.parts
+        if not self.in_catalog or table.use.clause is not None:
+            return ()
+        return parts if len(parts) > 1 or self._database is None else (self._database, *parts)
 
     def _columns(self, scan: Scan, *, is_padded: bool) -> str:
         """The columns of a scan as a schema in JSON."""
@@ -217,6 +262,11 @@ class Views:
 
 def _is_of_metadata(summary: Summary | None) -> bool:
     return summary is not None and summary.is_of_metadata
+
+
+def _number(place: str) -> int:
+    """The number of a table at a place: `3`, or `3.1` where it is read again."""
+    return int(place.partition(".")[0])
 
 
 def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:

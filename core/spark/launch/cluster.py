@@ -26,8 +26,6 @@ import msgspec
 import paimark.core
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Unavailable, UsageError
-from paimark.core.spark.datasource.rust.installed import PACKAGE as RUST
-from paimark.core.spark.datasource.rust.installed import why_missing
 from paimark.core.spark.launch.masters.masters import KUBERNETES
 from paimark.core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEOUT
 
@@ -52,23 +50,16 @@ _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?
 
 
 class ClusterNode(msgspec.Struct, frozen=True):
-    """A machine with executors. `versions` are those of the needed packages, empty for a missing one.
-
-    `without_rust` is the reason why pypaimon-rust can't read there; empty if it can.
-    """
+    """A machine with executors. `versions` are those of the needed packages, empty for a missing one."""
 
     host: str
     python: str
     versions: Mapping[str, str]
     sees_warehouse: bool
-    without_rust: str = ""
 
     def __str__(self) -> str:
         have = ", ".join(f"{name} {self.versions[name]}" for name in ("pypaimon", "msgspec"))
-        rust = f", {RUST}"
-        if self.without_rust:
-            rust = f"; Python alone reads there, not {RUST}: {self.without_rust}"
-        return f"{self.host}: Python {self.python}, {have}{rust}"
+        return f"{self.host}: Python {self.python}, {have}"
 
 
 class Cluster(NamedTuple):
@@ -252,7 +243,7 @@ def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
     time.sleep(_LOOK_SECONDS)
     python = ".".join(map(str, sys.version_info[:3]))
     sees = warehouse is None or os.path.isdir(warehouse)
-    node = ClusterNode(socket.gethostname(), python, versions, sees, why_missing())
+    node = ClusterNode(socket.gethostname(), python, versions, sees)
     yield msgspec.json.encode(node)
 
 

@@ -1,23 +1,35 @@
-"""Find the Spark to start, and read its configuration files."""
+"""Find the Spark to start, its configuration files, and the time zone that its sessions have."""
 
 from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
+from paimark.core.travel.times.zones import zone_of
 
 _CORE_JAR = re.compile(r"spark-core_([0-9.]+)-([0-9][^/]*)\.jar")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # A key ends at the first of these characters without a backslash before it.
 _ENTRY = re.compile(r"((?:\\.|[^\\\s=:])+)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
+_ZONE = "spark.sql.session.timeZone"
+_LOCAL_TIME = Path("/etc/localtime")
+_REGIONS = "/zoneinfo/"
+_LOADED = "SPARK_ENV_LOADED"
+# Its output goes to stderr. At the end bash prints all variables, exported or not, as in Spark's scripts.
+_SOURCE = 'exec 3>&1 1>&2; set -a; . "$1"; set +a; env -0 >&3'
+_SECONDS = 30
+# The shell's own variables, and those that decided which file is read.
+_NOT_TAKEN = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "SPARK_HOME", "SPARK_CONF_DIR"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +91,69 @@ def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
         home = own
     configuration = environment.get("SPARK_CONF_DIR") or str((Path(set_home) if set_home else own) / "conf")
     return SparkHome(home, Path(configuration))
+
+
+def load_spark_env(spark: SparkHome, environment: MutableMapping[str, str] = os.environ) -> None:
+    """Add the variables that spark-env.sh sets to the environment, once. Raises `Unavailable` if it fails.
+
+    Bash reads it, first of all, as in Spark's own scripts.
+    """
+    path = spark.configuration / "spark-env.sh"
+    if environment.get(_LOADED) or not path.is_file():
+        return
+    given = {
+        **environment,
+        "SPARK_HOME": str(spark.home),
+        "SPARK_CONF_DIR": str(spark.configuration),
+        _LOADED: "1",
+    }
+    try:
+        run = subprocess.run(
+            ["bash", "-c", _SOURCE, "bash", str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            env=given,
+            timeout=_SECONDS,
+            check=True,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise _failed(path, f"did not end in {_SECONDS} seconds") from error
+    except subprocess.CalledProcessError as error:
+        raise _failed(path, f"ended with exit code {error.returncode}") from error
+    except OSError as error:
+        raise _failed(path, f"can't be run by bash ({error.strerror})") from error
+    pairs = (os.fsdecode(each).partition("=") for each in run.stdout.split(b"\0") if each)
+    environment.update({name: value for name, _, value in pairs if name not in _NOT_TAKEN})
+
+
+def _failed(path: os.PathLike[str], why: str) -> Unavailable:
+    return Unavailable(
+        f"{path} {why}", "Correct it, or let SPARK_CONF_DIR name another directory. The log says more."
+    )
+
+
+def start_zone(settings: Settings, environment: Mapping[str, str] = os.environ) -> str | None:
+    """A session's initial time zone; None if it can't be known here, as with a Spark reached by Connect."""
+    try:
+        conf = {**find_spark(environment).defaults(), **settings.spark_conf}
+    except Unavailable:
+        return None
+    master = settings.spark_master or conf.get("spark.master", "local")
+    java = [value for name, value in conf.items() if name.endswith("extraJavaOptions")]
+    java += [environment.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS")]
+    if master.startswith("sc://") or any("user.timezone" in options for options in java):
+        return None
+    name = conf.get(_ZONE) or environment.get("TZ") or _of_the_machine()
+    try:
+        zone_of(name)
+    except ValueError:
+        return None
+    return name
+
+
+def _of_the_machine() -> str:
+    """The machine's zone, found like Java does; empty if it has no name."""
+    return str(_LOCAL_TIME.resolve()).rpartition(_REGIONS)[2]
 
 
 def _own_home() -> Path | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.java.sources import JAR, digest, is_whole, sources
-from paimark.core.spark.launch.home import SparkHome
+from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.stores.jars.cached import cached_jars
 from paimark.core.spark.stores.jars.lists import jar_sets
 from paimark.core.storage.known_options import PAIMON_JAR
@@ -56,6 +57,20 @@ def paimon_jar(spark: SparkHome, options: Mapping[str, str]) -> tuple[list[Path]
     jars = jar_sets()["paimon"]
     found = cached_jars(jars)
     return found, jars.version if found else ""
+
+
+def has_library(options: Mapping[str, str]) -> bool:
+    """Whether a Spark that is started now gets Paimon's library."""
+    return _has_library(options.get(PAIMON_JAR, ""))
+
+
+@cache
+def _has_library(named: str) -> bool:
+    try:
+        release = paimon_jar(find_spark(), {PAIMON_JAR: named} if named else {})[1]
+    except Unavailable:
+        return False
+    return bool(release) and not is_too_old(release)
 
 
 def is_too_old(release: str) -> bool:

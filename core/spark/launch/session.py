@@ -16,7 +16,7 @@ from paimark.core.errors import Unavailable
 from paimark.core.redaction import keep_secrets
 from paimark.core.spark.launch import cluster, jvm
 from paimark.core.spark.launch.cds import Archive
-from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.home import find_spark, load_spark_env
 from paimark.core.spark.launch.jars import loaded_jars
 from paimark.core.spark.launch.java import Java, find_java
 from paimark.core.spark.launch.masters.masters import require_known, require_master, start_failure
@@ -24,7 +24,6 @@ from paimark.core.spark.launch.refused_settings import require_no_redirection, r
 from paimark.core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from paimark.core.spark.launch.session_settings import require_obeyed
 from paimark.core.spark.launch.settings import spark_settings
-from paimark.core.spark.launch.spark_env import load_spark_env
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.stores.launching import prepared
 

@@ -20,6 +20,7 @@ KEPT_KEY_BYTES = "spark.paimark.merge.keptKeyBytes"
 REUSE = "spark.paimark.reuse"
 LOOKUPS = "spark.paimark.lookups"
 WARM_UP = "spark.paimark.warmUp"
+CATALOG = "spark.paimark.catalog"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
@@ -30,6 +31,7 @@ DEFAULTS: Mapping[str, str] = {
     REUSE: "on",
     LOOKUPS: "on",
     WARM_UP: "on",
+    CATALOG: "on",
     # The bytes that keys may take in the engine; if they need more, the executors merge.
     LOCAL_BYTES: str(256 << 20),
     KEPT_KEY_BYTES: str(256 << 20),
@@ -47,14 +49,13 @@ _STOCK_PREFIX = "spark.paimon."
 _STOCK_HINT = (
     "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF. Options of a table: ALTER TABLE."
 )
-# `pypaimon`: the Python source with pypaimon only.
 _ON_OFF = ("on", "off")
 _WORDS = {
-    SCAN: ("auto", "library", "python", "pypaimon"),
-    **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
+    SCAN: ("auto", "library", "python"),
+    **dict.fromkeys((REUSE, LOOKUPS, WARM_UP, CATALOG), _ON_OFF),
 }
 _NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}
-_OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
+_OF_THE_START = (CATALOG, IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
 def sets_session(sql: str) -> bool:
@@ -110,7 +111,7 @@ def _fault(name: str, value: str | None) -> tuple[str, str] | None:
         return f"{name} is of stock Paimon's connector, and not obeyed here", _STOCK_HINT
     if not name.lower().startswith(_PREFIX):
         return None
-    known = (*_WORDS, *_NUMBERS, *_OF_THE_START)
+    known = tuple(dict.fromkeys((*_WORDS, *_NUMBERS, *_OF_THE_START)))
     if name not in known:
         return f"There is no setting {name}", near_names(name, known)
     if value is not None and name in _WORDS and value not in _WORDS[name]:

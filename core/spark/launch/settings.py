@@ -8,6 +8,12 @@ import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from paimark.core.spark.launch.session_settings import CATALOG, DEFAULTS
+
+# The catalog of our tables in Spark, and the setting that registers it.
+CATALOG_NAME = "paimark"
+CATALOG_CLASS = f"spark.sql.catalog.{CATALOG_NAME}"
+_EXTENSIONS = "spark.sql.extensions"
 _GIB = 1 << 30
 _CGROUPS = Path("/sys/fs/cgroup")
 _PLAIN = frozenset(string.ascii_letters + string.digits + "._-/")
@@ -59,7 +65,11 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         }
     if master:
         settings["spark.master"] = master
-    return settings | {name: value for name, value in conf.items() if not (master and name == "spark.master")}
+    settings |= {name: value for name, value in conf.items() if not (master and name == "spark.master")}
+    if settings.get(CATALOG, DEFAULTS[CATALOG]) == "on":
+        extensions = filter(None, [settings.get(_EXTENSIONS), "paimark.catalog.Extensions"])
+        settings |= {CATALOG_CLASS: "paimark.catalog.Tables", _EXTENSIONS: ",".join(extensions)}
+    return settings
 
 
 def driver_memory(total: int) -> int:

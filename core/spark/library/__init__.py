@@ -1,1 +1,1 @@
-"""Paimon's own Java library, where Paimark stands on it."""
+"""Read and write tables by Paimon's Java library, inside Spark: Python's side of `java/paimark/library`."""

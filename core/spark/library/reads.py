@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
 
 from paimark.core.once import once_for_all
@@ -18,13 +17,13 @@ from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.table_options import ReadScope, Use, judged
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
+from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.newer_options import newer_options
 
 _KEPT = 32
-# One of Paimark's and one of the library's own, which came with Paimon 1.4.
-_CLASSES = ("paimark.library.LibraryReads", "org.apache.paimon.table.source.ChainSplit")
 # With them a table shows rows of other branches, whose commits its own snapshots don't tell.
 _BRANCHES = ("scan.fallback-branch", "scan.primary-branch", "chain-table.enabled")
 # A column's type, or a part of one.
@@ -40,6 +39,7 @@ class LibraryReads:
         self._warehouse = warehouse
         self._stores = stores
         self._tables: OrderedDict[tuple[object, ...], Any] = OrderedDict()
+        self._known: dict[str, bool] = {}
 
     @property
     def is_wanted(self) -> bool:
@@ -49,15 +49,7 @@ class LibraryReads:
     @once_for_all
     def is_there(self) -> bool:
         """Whether Spark's Java has the library."""
-        jvm: Any = getattr(self._conf.spark, "_jvm", None)
-        if jvm is None:
-            return False
-        try:
-            for name in _CLASSES:
-                jvm.org.apache.spark.util.Utils.classForName(name, False, False)
-        except Py4JError:
-            return False
-        return True
+        return is_loaded(self._conf.spark, "LibraryReads")
 
     def why(self, scan: Scan, scope: ReadScope) -> str:
         """Why it rather than Spark's own readers has to read the table; empty if these may."""
@@ -75,6 +67,19 @@ class LibraryReads:
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
             self._stores.require_readable(address.strip())
+
+    def lacks(self, scan: Scan) -> str:
+        """An option of the table that this library is too old for, and the Paimon it is of; else empty."""
+        for name, newer in newer_options(scan.table_schema.options):
+            if not self._knows(newer.option):
+                return f"{name}, of Paimon {newer.since}"
+        return ""
+
+    def _knows(self, option: str) -> bool:
+        if option not in self._known:
+            # The end of a pattern is the option as the library has it.
+            self._known[option] = bool(self._java.knows(option.rpartition("*.")[2]))
+        return self._known[option]
 
     def frame(self, scan: Scan, scope: ReadScope, limit: int | None = None) -> DataFrame:
         """The rows of a table. Spark gets from it only the columns and rows that a statement needs.

@@ -150,10 +150,6 @@ class NativeScans:
         cache = self._files if self._reuses() else None
         return table_state(self._warehouse.files, root, snapshot, scan.table_schema, scan.only, cache)
 
-    def for_python(self, scan: Scan) -> Scan:
-        """The scan for the Python source; without pypaimon-rust if the session chose `pypaimon`."""
-        return replace(scan, rust=False) if self._chosen_reader == "pypaimon" else scan
-
     @property
     def _chosen_reader(self) -> str:
         return self._conf.get(SCAN, DEFAULTS[SCAN])

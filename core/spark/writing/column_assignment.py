@@ -150,7 +150,12 @@ class ColumnAssignment:
                 # A fraction may lose digits, as usual with floats, but not its magnitude.
                 converted = _finite(name, value, value.cast(target))
         length = _LENGTH.fullmatch(definition.type) if isinstance(definition.type, str) else None
-        return converted if length is None else _within_length(name, converted, int(length[1]))
+        if length is None:
+            return converted
+        fits = _within_length(name, converted, int(length[1]))
+        # As Spark does it: 'ab' and 'ab   ' are two values.
+        is_padded = str(definition.type).startswith("CHAR")
+        return sql_functions.rpad(fits, int(length[1]), " ") if is_padded else fits
 
     def _may_become(self, kind: DataType, target: DataType) -> bool:
         jvm: Any = self._session._jvm

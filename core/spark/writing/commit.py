@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from functools import cached_property, partial
 from typing import Any
 
@@ -17,15 +17,14 @@ from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCommit
 
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import PaimarkError, Refused, Unavailable
+from paimark.core.errors import Refused
 from paimark.core.spark.writing.beside import BesideLaterCommits
-from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
+from paimark.core.spark.writing.late_commit import FileChanges
+from paimark.core.spark.writing.publishing import Publisher
 from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
-from paimark.core.spark.writing.write_log import WriteLog, write_log
+from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.layout import Root
-from paimark.core.table.lineage.commits import Overwritten, settle
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
 
@@ -170,85 +169,14 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         return replaced
 
 
-class _NotAnnounced(Unavailable):
-    """The commit was not tried, because the operation log can't be written."""
+class CreateSnapshot(Publisher, SnapshotCommit):  # type: ignore[misc]  # as above
+    """pypaimon's door to `Publisher`. `last` is the snapshot that it tried to publish."""
 
-
-class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
-    """Creates a snapshot's file: the store guarantees that it is complete, and that only one writer succeeds.
-
-    `file_changes` are the files that the next snapshot adds and deletes, `before` is the one it is built on.
-    """
-
-    def __init__(
-        self,
-        files: Files,
-        root: Root,
-        require: Callable[[], None] = lambda: None,
-        log: WriteLog | None = None,
-    ) -> None:
-        """`require` raises `Refused` if nothing may be committed any more."""
-        self._files = files
-        self._root = root
-        self._require = require
-        self._log = log
-        self.may_have_landed = False
-        # Kept here, because pypaimon would try again after any error.
-        self.refused: PaimarkError | None = None
-        self.last: Any = None
-        self.snapshot_json: bytes | None = None
-        self.file_changes = FileChanges()
-        self.before: Snapshot | None = None
+    last: Any = None
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         self.last = snapshot
-        if self._newest_id() >= snapshot.id:
-            return False
-        path, was_unsure = self._root.snapshot(snapshot.id), self.may_have_landed
-        data = JSON.to_json(snapshot, indent=2).encode()
-        try:
-            self._require()
-            self._announce(data)
-            # True until the store has answered.
-            self.may_have_landed = True
-            is_created = self._files.create(path, data)
-        except (Refused, _NotAnnounced) as error:
-            # Nothing was written.
-            self.may_have_landed, self.refused = was_unsure, error
-            return False
-        if is_created and came_too_late(self._files, self._root, snapshot.id, self.file_changes):
-            self._files.delete_own(path, lambda there: there == data)
-            is_created = False
-        if not is_created:
-            self.may_have_landed = was_unsure
-            return False
-        try:
-            settle(self._files, self._root, snapshot.id, data)
-        except Overwritten as error:
-            self.refused = error
-            return False
-        self.snapshot_json = data
-        if self._log is not None:
-            self._log.confirm()
-        return True
-
-    def _announce(self, data: bytes) -> None:
-        if self._log is None:
-            return
-        try:
-            self._log.begin(self.before, Snapshot.from_json(data, "the commit"), self.file_changes)
-        except PaimarkError as error:
-            raise _NotAnnounced(
-                f"The commit can't be written into the operation log: {error.message}", error.hint
-            ) from error
-
-    def forget(self) -> None:
-        """Take back what announced the commit: it was not made, and never will be."""
-        if self._log is not None:
-            self._log.forget()
-
-    def _newest_id(self) -> int:
-        return Lineage(self._files, self._root).latest_id() or 0
+        return self.publish(snapshot.id, JSON.to_json(snapshot, indent=2).encode())
 
     def close(self) -> None:
         return

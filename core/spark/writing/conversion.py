@@ -222,6 +222,17 @@ def require_lengths(schema: TableSchema, batch: pa.RecordBatch) -> None:
             raise _can_not_hold(field.name, column.filter(too_long)[0])
 
 
+def padded(schema: TableSchema, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with blanks up to the length of its CHAR columns, as Spark writes them."""
+    for field in schema.fields:
+        kind = ColumnType.of(field.type) if isinstance(field.type, str) else None
+        place = batch.schema.get_field_index(field.name)
+        if kind is not None and kind.name == "CHAR" and kind.first is not None and place >= 0:
+            full = pc.utf8_rpad(batch.column(place), width=kind.first, padding=" ")
+            batch = batch.set_column(place, batch.schema.field(place), full)
+    return batch
+
+
 _LENGTHS = {
     **dict.fromkeys(("CHAR", "VARCHAR"), pc.utf8_length),
     **dict.fromkeys(("BINARY", "VARBINARY"), pc.binary_length),

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from paimark.core.storage.files import Files, Unanswered, read_if_there
-from paimark.core.table.layout import Root
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import states_since
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import names_any, snapshot_facts
+from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
 from paimark.core.table.records import Snapshot
 
 
@@ -37,6 +38,21 @@ class FileChanges(NamedTuple):
             frozenset(file.file_name for file in deleted),
             sum(file.row_count for file in added),
             sum(file.row_count for file in deleted),
+        )
+
+    @classmethod
+    def of_snapshot(cls, files: Files, table: TablePath, snapshot: Snapshot) -> Self:
+        """From the manifests that a snapshot is about to bring. Raises `FileMissing` and `Corrupt`."""
+        metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
+        sizes = {table.manifest(meta.file_name): meta.file_size for meta in metas}
+        listed = [facts for _, facts in read_facts(files, sizes)]
+        added = [facts for facts in listed if facts.is_added]
+        deleted = [facts for facts in listed if not facts.is_added]
+        return cls(
+            frozenset(facts.name for facts in added),
+            frozenset(facts.name for facts in deleted),
+            sum(facts.rows for facts in added),
+            sum(facts.rows for facts in deleted),
         )
 
 

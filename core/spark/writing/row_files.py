@@ -17,11 +17,12 @@ from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.datasource.unlike.old_manifests import read_old_manifests
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.avro_lists import require_no_null_elements
 from paimark.core.spark.writing.beside import LowestNumber
 from paimark.core.spark.writing.commit import Commit
-from paimark.core.spark.writing.conversion import convert_batch, require_lengths, require_types
+from paimark.core.spark.writing.conversion import convert_batch, padded, require_lengths, require_types
 from paimark.core.spark.writing.receipt import leave_receipt
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import Unanswered
@@ -38,6 +39,7 @@ _FORMATS = ("file.format", "file.format.per.level", "changelog-file.format", "fi
 def open_target(target: WriteTarget) -> Any:
     """pypaimon's table for the target. Does no I/O. Raises `Refused` for a kind that can't be written."""
     require_writable(target)
+    read_old_manifests()
     table = open_table(target.scan)
     # For writing it must read sequence numbers and bucket indexes of the newest snapshot.
     del table._read_snapshot
@@ -70,6 +72,7 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
             converted = convert_batch(batch, writer.table_pyarrow_schema)
             if not target.rewrites:
                 require_lengths(target.table_schema, converted)
+            converted = padded(target.table_schema, converted)
             _require_hashable_keys(table, converted)
             _require_kinds(table, converted)
             require_no_null_elements(target.name, table, converted)
@@ -97,6 +100,7 @@ def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterat
     arrow = {field.name: field for field in _arrow_schema(table)}
     for batch in batches:
         typed = convert_batch(batch, pa.schema([arrow[name] for name in batch.schema.names]))
+        typed = padded(target.table_schema, typed)
         buckets = pa.array(extractor.extract_partition_bucket_batch(typed)[1], pa.int32())
         yield batch.append_column(pa.field(BUCKET_COLUMN, pa.int32()), buckets)
 

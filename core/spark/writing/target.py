@@ -64,10 +64,10 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
         return "replace" if self.overwrite else "add"
 
 
-def require_writable(target: WriteTarget) -> None:
-    """Raises `Refused` for a kind of table that can't be written correctly."""
-    if reasons := kinds.reasons(target.table_schema, target.write_mode):
-        raise Refused(f"{target.name} {reasons[0]}", kinds.HINT)
+def require_writable(target: WriteTarget, *, by_library: bool = False) -> None:
+    """Raises `Refused` for a kind of table that can't be written correctly, by pypaimon or by the library."""
+    for each in kinds.refusals(target.table_schema, target.write_mode, by_library=by_library):
+        raise Refused(f"{target.name} {each.reason}", each.hint)
 
 
 def require_unchanged(files: Files, target: WriteTarget) -> None:

@@ -87,6 +87,15 @@ def keyed(sign: Sign) -> Sign:
     return lambda schema: sign(schema) if schema.primary_keys else ""
 
 
+def without_key(sign: Sign) -> Sign:
+    """The sign, for tables without a primary key only."""
+    return lambda schema: "" if schema.primary_keys else sign(schema)
+
+
+def both(first: Sign, second: Sign) -> Sign:
+    return lambda schema: second(schema) if first(schema) else ""
+
+
 def unkeyed(schema: TableSchema) -> str:
     return "" if schema.primary_keys else "no primary key"
 

@@ -10,7 +10,7 @@ the new rows; for other kinds, pypaimon does not make the files as stock engines
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from paimark.core.table.definition import kind_signs as signs
 from paimark.core.table.definition.kind_signs import Sign
@@ -21,6 +21,7 @@ from paimark.core.table.records import TableSchema
 WriteMode = Literal["add", "replace", "rewrite"]
 WRITE_MODES: tuple[WriteMode, ...] = ("add", "replace", "rewrite")
 HINT = "Write it with the engine that made it."
+LIBRARY_HINT = "Paimon's library writes it: `paimark jars fetch paimon`."
 # Functions of aggregation: each gives the same result here as in stock Paimon.
 FUNCTIONS = (
     "bool_and",
@@ -41,6 +42,8 @@ class TableKind:
     """`known_by` tells people how to recognize such a table; `sign` detects it.
 
     `note` follows the table's name in messages: why writes are refused, or a property of a kind that works.
+    `refused` are the modes that don't write to it without Paimon's library, `library_refuses` those that
+    don't with it.
     """
 
     name: str
@@ -48,22 +51,45 @@ class TableKind:
     sign: Sign
     note: str
     refused: frozenset[WriteMode] = frozenset()
+    library_refuses: frozenset[WriteMode] = frozenset()
 
 
-def reasons(schema: TableSchema, mode: WriteMode) -> list[str]:
-    """Why this mode can't write rows to the table, each to follow the table's name; empty if it can."""
+class WriteRefusal(NamedTuple):
+    """`reason` is to follow the table's name."""
+
+    reason: str
+    hint: str
+
+
+def refusals(schema: TableSchema, mode: WriteMode, *, by_library: bool = False) -> list[WriteRefusal]:
+    """Why this mode can't write rows to the table; empty if it can. `by_library`: with Paimon's library."""
     return [
-        f"{kind.note} ({reason})" for kind in KINDS if mode in kind.refused and (reason := kind.sign(schema))
+        WriteRefusal(f"{kind.note} ({reason})", HINT if mode in kind.library_refuses else LIBRARY_HINT)
+        for kind in KINDS
+        if mode in (kind.library_refuses if by_library else kind.refused) and (reason := kind.sign(schema))
     ]
 
 
+def reasons(schema: TableSchema, mode: WriteMode, *, by_library: bool = False) -> list[str]:
+    """As `refusals`, without their hints."""
+    return [each.reason for each in refusals(schema, mode, by_library=by_library)]
+
+
+_ALL: frozenset[WriteMode] = frozenset(WRITE_MODES)
 _REWRITE: frozenset[WriteMode] = frozenset({"rewrite"})
 _UNSEEN = "rows that are not compacted are seen by nobody there"
 
 
+def _by_library(
+    name: str, known_by: str, sign: Sign, note: str, refused: frozenset[WriteMode] | None = None
+) -> TableKind:
+    """A kind to which only Paimon's library writes, but for the modes `refused`: rewriting, if not given."""
+    return TableKind(name, known_by, sign, note, _ALL, _REWRITE if refused is None else refused)
+
+
 def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
     """A kind to which no mode writes."""
-    return TableKind(name, known_by, sign, note, frozenset(WRITE_MODES))
+    return TableKind(name, known_by, sign, note, _ALL, _ALL)
 
 
 KINDS: tuple[TableKind, ...] = (
@@ -86,7 +112,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.has("merge-engine", "partial-update")),
         "keeps the last value of each column that is not null; no merge-branch",
     ),
-    _refused(
+    _by_library(
         "partial update by more rules",
         "`fields.*.sequence-group`, `fields.*.aggregate-function`, `ignore-delete`, "
         "`partial-update.remove-record-on-*`",
@@ -99,8 +125,9 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.has("merge-engine", "aggregation")),
         "aggregates rows of a key, and rows written again would count twice",
         _REWRITE,
+        _REWRITE,
     ),
-    _refused(
+    _by_library(
         "aggregation by other functions",
         "`fields.*.aggregate-function`, `fields.default-aggregate-function` other than "
         f"{', '.join(FUNCTIONS)}; "
@@ -114,10 +141,17 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.has("merge-engine", "first-row")),
         f"keeps the first row of a key, and {_UNSEEN}",
     ),
+    _by_library(
+        "deletion vectors without keys",
+        "`deletion-vectors.enabled`, no primary key",
+        signs.without_key(signs.is_true("deletion-vectors.enabled")),
+        "uses deletion vectors, which pypaimon does not carry on",
+        frozenset(),
+    ),
     _refused(
-        "deletion vectors",
-        "`deletion-vectors.enabled`",
-        signs.is_true("deletion-vectors.enabled"),
+        "deletion vectors of keys",
+        "`deletion-vectors.enabled` and a primary key",
+        signs.keyed(signs.is_true("deletion-vectors.enabled")),
         f"uses deletion vectors, and {_UNSEEN}",
     ),
     TableKind(
@@ -142,19 +176,27 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.grows_buckets),
         "is written by one at a time: of two at once, one is refused",
     ),
-    _refused(
+    _by_library(
         "keys across partitions",
         "`bucket` = -1 and a partition column outside the primary key",
         signs.crosses_partitions,
         "looks for keys across partitions, by an index that this version does not have",
     ),
-    _refused(
+    _by_library(
         "postponed buckets",
         "a primary key and `bucket` = -2",
         signs.keyed(signs.postpones_buckets),
-        f"postpones its buckets, and {_UNSEEN}",
+        "postpones its buckets, and rows in none of them are seen by nobody there",
     ),
     _refused(
+        "postponed buckets, for each write",
+        "`bucket` = -2 and `postpone.batch-write-fixed-bucket` = `false`",
+        signs.keyed(
+            signs.both(signs.postpones_buckets, signs.has("postpone.batch-write-fixed-bucket", "false"))
+        ),
+        f"postpones its buckets, and {_UNSEEN}",
+    ),
+    _by_library(
         "buckets by another function",
         "`bucket-function.type` = `mod`, `hive`",
         signs.has_other("bucket-function.type", "default"),
@@ -196,7 +238,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_true("chain-table.enabled"),
         "is a chain of branches, with rules for writers that this version does not know",
     ),
-    _refused(
+    _by_library(
         "row tracking",
         "`row-tracking.enabled`",
         signs.is_true("row-tracking.enabled"),
@@ -244,14 +286,21 @@ KINDS: tuple[TableKind, ...] = (
         signs.has_other("manifest.format", "avro"),
         "has manifests of a format that this version does not write",
     ),
+    _by_library(
+        "commits that others hear of",
+        "`commit.callbacks`",
+        signs.is_set(r"commit\.callbacks"),
+        "asks for calls at each commit that pypaimon does not make",
+        frozenset(),
+    ),
     _refused(
-        "commits that others check or hear of",
-        "`commit.callbacks`, `commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
+        "commits that others check",
+        "`commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
         signs.either(
-            signs.is_set(r"commit\.callbacks", r"commit\.strict-mode\.last-safe-snapshot"),
+            signs.is_set(r"commit\.strict-mode\.last-safe-snapshot"),
             signs.is_true("query-auth.enabled"),
         ),
-        "asks for checks or calls at each commit that this version does not make",
+        "asks for checks at each commit that this version does not make",
     ),
     _refused(
         "other things than tables",

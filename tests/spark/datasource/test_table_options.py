@@ -63,6 +63,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "chain-table.enabled": {"chain-table.enabled": "true"},
     "branch": {"branch": "b"},
     "sequence.snapshot-ordering": {"sequence.snapshot-ordering": "true"},
+    "postpone.merge-on-read": {"postpone.merge-on-read": "true"},
+    "fields.a.map.storage-layout": {"fields.a.map.storage-layout": "shared-shredding"},
     "query-auth.enabled": {"query-auth.enabled": "true"},
     "type": {"type": "format-table"},
     "merge-engine": {"merge-engine": "newest-wins"},
@@ -116,6 +118,26 @@ def test_what_nothing_here_obeys_is_refused_by_name(
         assert ask(engine, sql).failure.message == failure.message
     # Its metadata can still be looked at.
     assert rows(engine, f"SELECT * FROM `options`.`{table.partition('.')[2]}$snapshots`")
+
+
+def test_a_library_that_is_older_than_the_table_does_not_read_it(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """It would read the rows otherwise, without a word."""
+    table = make(engine_warehouse, "newer", {}, [ROW])
+    set_options(engine_warehouse, table, {"deletion-vectors.merge-on-read": "true"})
+    told = ask(engine, f"EXPLAIN SELECT * FROM {table}").explained
+    assert told.startswith("scan: python source (deletion-vectors.merge-on-read is true)")
+    assert rows(engine, f"SELECT * FROM {table}") == [ROW]
+    grouped = make(engine_warehouse, "newer_rules", {"merge-engine": "partial-update"}, [])
+    newer = {"fields.s.sequence-group": "a", "primary-key.nullable": "true"}
+    set_options(engine_warehouse, grouped, newer)
+    failure = ask(engine, f"SELECT * FROM {grouped}").failure
+    assert failure.message == (
+        f"{grouped} has the option primary-key.nullable, of Paimon 2.1, "
+        "which Paimon's library here is too old to know"
+    )
+    assert "paimon.jar" in failure.hint
 
 
 def is_for_library(option: str) -> bool:

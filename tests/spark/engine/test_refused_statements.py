@@ -92,7 +92,8 @@ def test_default_among_the_values_is_refused(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("SELECT current_database()", {"current_database()": "shop"}),
+        # As Spark names it.
+        ("SELECT current_database()", {"current_schema()": "shop"}),
         ("SELECT 1 AS a, CURRENT_SCHEMA ( )", {"a": 1, "current_schema()": "shop"}),
         ("SELECT current_database() AS d FROM orders LIMIT 1", {"d": "shop"}),
         ("SELECT concat('a', current_database(), 'b') AS c", {"c": "ashopb"}),

@@ -25,7 +25,7 @@ from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
         (
             "SELECT '\N{GRINNING FACE}', shop.orders.nix\nFROM shop.orders VERSION AS OF 'v2' LIMIT 1",
             "cannot be resolved",
-            "orders.nix",
+            "shop.orders.nix",
         ),
         ("SELECT *\nFROM shop.orders VERSION AS OF 1\nWHERE order_id = = 2", "Syntax error", "= 2"),
         ("SELECT * FROM shop.ordrs", "There is no table shop.ordrs", "shop.ordrs"),

@@ -13,7 +13,7 @@ from paimark.core.actions.registry import action
 from paimark.core.figures import duration
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.start_zone import start_zone
+from paimark.core.spark.launch.home import start_zone
 from paimark.core.spark.protocol import Batch
 from paimark.core.statements.listing.answer import events, read_listing
 from paimark.core.statements.run import run_statement

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from paimark.core.config import Settings
@@ -12,7 +13,7 @@ from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from paimark.core.spark.protocol import Batch, StageProgress
-from tests.paimon import read_rows
+from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone
 from tests.spark.writing.test_write import own_table
@@ -103,6 +104,17 @@ def test_a_join_of_a_table_with_its_past(far: Engine) -> None:
              JOIN shop.orders VERSION AS OF 'snapshot.2' o ON n.order_id = o.order_id"""
     found = {row["order_id"]: row["more"] for row in rows(far, sql)}
     assert found == {1: 0.0, 2: 0.0, 3: 10.0, 4: 20.0, 5: 30.0}
+
+
+def test_executors_have_paimons_library(far: Engine, engine_warehouse: Path) -> None:
+    name, schema = "shop.far_parts", pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
+    options = {"bucket": "4", "merge-engine": "partial-update"}
+    create_table(engine_warehouse, name, schema, primary_keys=["k"], options=options)
+    commit(engine_warehouse, name, pa.table({"k": range(40), "v": range(40)}, schema))
+    commit(engine_warehouse, name, pa.table({"k": [1, 2], "v": [None, 100]}, schema))
+    answer = ask(far, f"SELECT sum(v) AS v FROM {name}")
+    assert [reading.scan for reading in answer.readings] == ["paimon library"]
+    assert answer.rows == [{"v": sum(range(40)) - 2 + 100}]
 
 
 def test_a_commit_from_executors(far: Engine, engine_warehouse: Path) -> None:

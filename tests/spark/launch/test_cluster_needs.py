@@ -196,11 +196,3 @@ def test_a_task_says_what_its_machine_has(tmp_path: Path) -> None:
     node = msgspec.json.decode(told, type=ClusterNode)
     assert not node.sees_warehouse and node.versions["pypaimon"].startswith("2.")
     assert all(node.versions.values())
-    assert str(node).endswith(", pypaimon-rust")
-
-
-def test_a_machine_without_rust_says_so() -> None:
-    node = ClusterNode(
-        "node1", "3.11.7", {"pypaimon": "2.1.0", "msgspec": "0.20.0"}, True, "it is not installed"
-    )
-    assert str(node).endswith("; Python alone reads there, not pypaimon-rust: it is not installed")

@@ -9,10 +9,9 @@ import pytest
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch import jvm
-from paimark.core.spark.launch.home import SparkHome
+from paimark.core.spark.launch.home import SparkHome, load_spark_env
 from paimark.core.spark.launch.refused_settings import require_possible
 from paimark.core.spark.launch.settings import spark_settings
-from paimark.core.spark.launch.spark_env import load_spark_env
 
 
 def loaded(directory: Path, script: str, **environment: str) -> dict[str, str]:

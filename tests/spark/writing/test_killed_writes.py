@@ -9,7 +9,6 @@ from typing import NamedTuple
 import pytest
 
 from paimark.core.actions.plan import Plan
-from paimark.core.spark.writing import row_files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.operations import Operation, log_entries, read_operations
 from tests.actions.acting import context_on, done, item, planned
@@ -19,8 +18,9 @@ from tests.interop.written import Table
 from tests.paimon import read_rows
 from tests.spark.writing.test_refused_commits import ROWS, another, begun, lineage
 from tests.spark.writing.test_write_log import TABLE, table
+from tests.spark.writing.ways import commit_begun, way
 
-__all__ = ["table"]
+__all__ = ["table", "way"]
 
 
 class Killed(NamedTuple):
@@ -31,15 +31,13 @@ class Killed(NamedTuple):
 
 
 @pytest.fixture
-def film(table: Table, monkeypatch: pytest.MonkeyPatch) -> Film:
+def film(table: Table) -> Film:
     """A savepoint, and then a write of two more rows, as snapshot 2."""
     table.write(ROWS)
     done(context_on(table.warehouse), "create-savepoint", TABLE)
     film = Film(LocalFiles(str(table.warehouse)), TreeOnDisk(table.directory))
     target, written = begun(table)
-    with monkeypatch.context() as patch:
-        patch.setattr(row_files, "open_files", lambda uri, options: film)
-        row_files.commit_rows(target, written)
+    commit_begun(target, written, film)
     return film
 
 

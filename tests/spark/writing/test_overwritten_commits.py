@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.spark.streaming.batch_commit import commit_batch
-from paimark.core.spark.writing.row_files import commit_rows, write_rows
+from paimark.core.spark.writing.row_files import write_rows
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage.commits import Overwritten
 from tests.interop.written import Table
@@ -23,10 +23,13 @@ from tests.spark.writing.test_refused_commits import (
     lineage,
     unowned,
 )
+from tests.spark.writing.ways import commit_begun, way
+
+__all__ = ["way"]
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(way: str, tmp_path: Path) -> Table:
     table = Table(tmp_path, "d.t", COLUMNS, keys=["k"], options={"bucket": "1"})
     table.write(ROWS)
     return table
@@ -53,7 +56,7 @@ def test_it_is_told_and_its_files_stay(table: Table) -> None:
 
     target, written = begun(table)
     with instead_of_create(overwritten), pytest.raises(Overwritten) as raised:
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert raised.value.exit_code == 1
     assert raised.value.message.startswith("Another engine overwrote snapshot 2 of d.t right after")
     assert "lock.enabled" in raised.value.hint
@@ -65,28 +68,27 @@ def test_it_is_told_and_its_files_stay(table: Table) -> None:
 def test_the_next_commit_of_a_session_looks_once_more(table: Table) -> None:
     theirs = snapshot_of_another(table)
     target, written = begun(table)
-    commit_rows(target, written)
+    commit_begun(target, written)
     path = table.directory / "snapshot" / "snapshot-2"
     path.write_bytes(theirs)
     before = table.files()
-    target, written = begun(table)
     with pytest.raises(Overwritten, match="the last commit of this session: nothing was committed now"):
-        commit_rows(target, written)
+        commit_begun(*begun(table))
     assert table.files() == before
     # It is told once.
-    commit_rows(*begun(table))
+    commit_begun(*begun(table))
     assert lineage(table).latest_id() == 3
 
 
 def test_what_was_cut_off_main_is_no_overwritten_commit(table: Table) -> None:
     theirs = snapshot_of_another(table)
-    commit_rows(*begun(table))
+    commit_begun(*begun(table))
     path = table.directory / "snapshot" / "snapshot-2"
     archive = table.directory / "branch" / "branch-archive" / "snapshot" / "snapshot-2"
     archive.parent.mkdir(parents=True)
     archive.write_bytes(path.read_bytes())
     path.write_bytes(theirs)
-    commit_rows(*begun(table))
+    commit_begun(*begun(table))
     assert lineage(table).latest_id() == 3
 
 

@@ -23,6 +23,9 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
 from tests.paimon import commit, open_table, read_rows
+from tests.spark.writing.ways import commit_begun, names_of, way, write_begun
+
+__all__ = ["way"]
 
 COLUMNS = {"k": "INT", "v": "INT"}
 ROWS = [(1, 1), (2, 2)]
@@ -30,7 +33,7 @@ SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.
 
 
 @pytest.fixture(params=[{"bucket": "1"}, {"bucket": "-1"}], ids=["fixed", "dynamic"])
-def table(tmp_path: Path, request: pytest.FixtureRequest) -> Table:
+def table(way: str, tmp_path: Path, request: pytest.FixtureRequest) -> Table:
     options = {**request.param, "commit.max-retries": "2", "commit.max-retry-wait": "1 ms"}
     name = "d.dynamic" if request.param["bucket"] == "-1" else "d.fixed"
     table = Table(tmp_path, name, COLUMNS, keys=["k"], options=options)
@@ -38,9 +41,7 @@ def table(tmp_path: Path, request: pytest.FixtureRequest) -> Table:
     return table
 
 
-def begun(
-    table: Table, *, overwrite: bool = False, pinned: bool = False
-) -> tuple[WriteTarget, list[list[Any]]]:
+def begun(table: Table, *, overwrite: bool = False, pinned: bool = False) -> tuple[WriteTarget, Any]:
     """Rows that are written and wait for their commit; `pinned` to the newest snapshot."""
     target = find_target({"warehouse": str(table.warehouse), "table": table.name}, overwrite)
     if pinned:
@@ -48,7 +49,7 @@ def begun(
         assert newest is not None
         target = msgspec.structs.replace(target, head=newest.to_json().decode())
     batch = pa.RecordBatch.from_pydict({"k": [3, 4], "v": [3, 4]}, schema=SCHEMA)
-    return target, [write_rows(target, [batch])]
+    return target, write_begun(target, batch)
 
 
 def lineage(table: Table) -> Lineage:
@@ -87,7 +88,7 @@ def test_the_newest_snapshot_is_another(table: Table, overwrite: bool) -> None:
     target, written = begun(table, overwrite=overwrite, pinned=True)
     another(table)
     with pytest.raises(Refused, match="moved while its rows were written"):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert unowned(table) == set()
     assert lineage(table).latest_id() == 2
 
@@ -98,7 +99,7 @@ def test_the_definition_is_another(table: Table) -> None:
     changed = {**msgspec.json.decode(schema.read_bytes()), "id": 1}
     schema.with_name("schema-1").write_bytes(msgspec.json.encode(changed))
     with pytest.raises(Refused, match="definition of d"):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert unowned(table) == set()
 
 
@@ -106,9 +107,8 @@ def test_a_commit_does_not_hide_that_newest_snapshots_were_lost(table: Table) ->
     another(table)
     (table.directory / "snapshot" / "snapshot-2").unlink()
     of_lost = unowned(table)
-    target, written = begun(table)
     with pytest.raises(Refused, match="has lost its newest snapshots: LATEST names 2, and the newest is 1"):
-        commit_rows(target, written)
+        commit_begun(*begun(table))
     assert unowned(table) == of_lost
     assert lineage(table).latest_id() == 1
 
@@ -125,10 +125,10 @@ def test_the_change_that_makes_it_may_be_recovered_by_another(table: Table, now:
     if now == "taken over":
         (table.warehouse / entry).write_bytes(b"{}")
     if now == "held":
-        commit_rows(target, written)
+        commit_begun(target, written)
     else:
         with pytest.raises(Refused, match="Another process took over this change"):
-            commit_rows(target, written)
+            commit_begun(target, written)
     lock.unlink(missing_ok=True)
     (table.warehouse / entry).unlink(missing_ok=True)
     assert unowned(table) == set()
@@ -144,7 +144,7 @@ def test_it_is_cancelled_while_others_are_faster(table: Table) -> None:
 
     target, written = begun(table)
     with cancellable(cancellation), instead_of_create(slowly), pytest.raises(Cancelled):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert unowned(table) == set()
 
 
@@ -161,9 +161,9 @@ def test_others_are_faster(table: Table) -> None:
     with instead_of_create(slowly):
         if table.name == "d.dynamic":
             with pytest.raises(Refused, match=r"Another writer gave keys of d\.dynamic their buckets"):
-                commit_rows(target, written)
+                commit_begun(target, written)
         else:
-            commit_rows(target, written)
+            commit_begun(target, written)
     assert unowned(table) == set()
     rows = {row["k"]: row["v"] for row in read_rows(table.warehouse, table.name)}
     assert rows == {1: 1, 2: 2, 20: 0, **({} if table.name == "d.dynamic" else {3: 3, 4: 4})}
@@ -178,7 +178,7 @@ def test_it_landed_though_the_store_said_otherwise(table: Table) -> None:
 
     target, written = begun(table)
     with instead_of_create(lying):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert lineage(table).latest_id() == 2
     assert unowned(table) == set()
 
@@ -195,10 +195,8 @@ def test_nobody_knows_whether_it_landed(table: Table) -> None:
             match=r"It is not known whether .* committed to d\..*: The connection was lost",
         ),
     ):
-        commit_rows(target, written)
-    data = {
-        Path(str(file.file_path)).name for task in written for message in task for file in message.new_files
-    }
+        commit_begun(target, written)
+    data = names_of(written)
     assert data
     assert data <= {Path(path).name for path in unowned(table)}
 
@@ -215,7 +213,7 @@ def test_nobody_knows_and_then_it_is_refused(table: Table) -> None:
     with instead_of_create(silent), pytest.MonkeyPatch.context() as back:
         back.setattr(LocalFiles, "create", LocalFiles.create)
         with pytest.raises(Unavailable, match="It is not known whether"):
-            commit_rows(target, written)
+            commit_begun(target, written)
     assert any(path.endswith(".parquet") for path in unowned(table))
 
 
@@ -229,12 +227,12 @@ def test_the_store_keeps_no_conditions(table: Table) -> None:
 
     target, written = begun(table)
     with instead_of_create(refused), pytest.raises(Refused, match="can't be changed safely"):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert len(tries) == 1 and unowned(table) == set()
 
 
 @pytest.fixture
-def unkeyed(tmp_path: Path) -> Table:
+def unkeyed(way: str, tmp_path: Path) -> Table:
     table = Table(tmp_path, "d.unkeyed", COLUMNS, options={"commit.max-retry-wait": "1 ms"})
     table.write(ROWS)
     return table
@@ -257,7 +255,7 @@ def test_rows_that_may_go_on_are_committed_on_what_others_committed_at_each_try(
 
     before = data()
     with instead_of_create(after_another):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert lineage(unkeyed).latest_id() == 5 and unowned(unkeyed) == set()
     assert sorted(row["k"] for row in read_rows(unkeyed.warehouse, unkeyed.name)) == [1, 2, 3, 4, 7, 8, 9]
     # Theirs alone: ours were written once, before.
@@ -273,7 +271,7 @@ def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) 
     for key in (7, 8):
         another(unkeyed, key)
     with pytest.raises(Refused, match="moved while its rows were written"):
-        commit_rows(target, written)
+        commit_begun(target, written)
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 from paimark.core.actions.change.operations import stacks_of
 from paimark.core.actions.said import stock_writer
 from paimark.core.errors import Refused, Unavailable
-from paimark.core.spark.writing.row_files import commit_rows
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
@@ -22,6 +21,9 @@ from tests.interop.written import Table
 from tests.paimon import read_rows
 from tests.spark.writing.test_late_commits import once
 from tests.spark.writing.test_refused_commits import COLUMNS, ROWS, another, begun, instead_of_create, lineage
+from tests.spark.writing.ways import commit_begun, way
+
+__all__ = ["way"]
 
 TABLE = TablePath("d", "t")
 
@@ -31,7 +33,7 @@ class Death(BaseException):
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
+def table(way: str, tmp_path: Path) -> Table:
     return Table(tmp_path / "wh", TABLE.full_name, COLUMNS, keys=["k"], options={"bucket": "1"})
 
 
@@ -57,7 +59,7 @@ def dies(*, before: bool) -> Callable[[LocalFiles, str, bytes], bool]:
 
 def died(table: Table, *, before: bool) -> None:
     with instead_of_create(dies(before=before)), pytest.raises(Death):
-        commit_rows(*begun(table))
+        commit_begun(*begun(table))
 
 
 def test_a_write_is_an_operation_with_its_snapshots_and_records(table: Table) -> None:
@@ -85,7 +87,7 @@ def test_what_committed_nothing_is_no_operation(table: Table) -> None:
     target, written = begun(table, pinned=True)
     another(table)
     with pytest.raises(Refused):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert [each.action for each in logged(table)] == ["write"]
     assert len(log_entries(files_of(table), TABLE)) == 1
 
@@ -93,7 +95,7 @@ def test_what_committed_nothing_is_no_operation(table: Table) -> None:
 def test_a_write_that_lost_the_race_once_is_logged_where_it_landed(table: Table) -> None:
     table.write(ROWS)
     with instead_of_create(once(lambda: another(table), before=True)):
-        commit_rows(*begun(table))
+        commit_begun(*begun(table))
     [_, second] = logged(table)
     assert second.way_back is not None and second.way_back.before is not None
     assert (second.way_back.before.id, second.after) == (2, "main at snapshot 3")
@@ -172,7 +174,7 @@ def test_a_log_that_can_not_be_written_stops_the_commit(table: Table) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalFiles, "replace", full)
         with pytest.raises(Unavailable, match="can't be written into the operation log: No space left"):
-            commit_rows(*begun(table))
+            commit_begun(*begun(table))
     assert lineage(table).latest_id() == 1
 
 
@@ -187,7 +189,7 @@ def test_a_log_that_can_not_be_confirmed_does_not_fail_the_commit(table: Table) 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalFiles, "replace", full)
-        commit_rows(*begun(table))
+        commit_begun(*begun(table))
     assert [each.landed for each in logged(table)] == [True, True]
     assert any(each.is_begun for each in log_entries(files_of(table), TABLE))
     assert len(read_rows(table.warehouse, table.name)) == 4
@@ -197,7 +199,7 @@ def test_writers_at_once_are_undone_in_the_order_of_their_commits(table: Table) 
     """The one that began first committed last."""
     table.write(ROWS)
     with instead_of_create(once(lambda: table.write([(8, 8)]), before=True)):
-        commit_rows(*begun(table))
+        commit_begun(*begun(table))
     by_number = logged(table)
     assert [each.after for each in by_number] == [
         "main at snapshot 1",
@@ -211,6 +213,6 @@ def test_writers_at_once_are_undone_in_the_order_of_their_commits(table: Table) 
 def test_the_statement_is_cut_and_its_secrets_are_hidden(table: Table) -> None:
     target, written = begun(table)
     text = f"INSERT INTO d.t SELECT '{'x' * 5000}' -- s3://lake?access-key=abc"
-    commit_rows(msgspec.structs.replace(target, statement=text), written)
+    commit_begun(msgspec.structs.replace(target, statement=text), written)
     statement = str(logged(table)[-1].request["statement"])
     assert len(statement) == 4003 and statement.endswith("...")

@@ -74,6 +74,7 @@ def refused(table: TableSchema) -> set[WriteMode]:
         ({"changelog-producer": "full-compaction"}, NONE),
         ({"bucket": "-1"}, NONE),
         ({"bucket": "-2"}, ALL),
+        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, ALL),
         ({"bucket-function.type": "default"}, NONE),
         ({"bucket-function.type": "mod"}, ALL),
         ({"sequence.snapshot-ordering": "true", "write-only": "true"}, ALL),
@@ -166,6 +167,20 @@ def test_partitions_by_moments_lie_where_their_writer_is(kind: str) -> None:
     assert refused(without_zone) == NONE
 
 
+def test_the_library_writes_more_kinds_and_the_hint_names_it() -> None:
+    grouped = schema({"merge-engine": "partial-update", "fields.v.sequence-group": "k"})
+    assert reasons(grouped, "add", by_library=True) == []
+    [refusal] = kinds.refusals(grouped, "add")
+    assert refusal.hint == kinds.LIBRARY_HINT and "paimark jars fetch paimon" in refusal.hint
+    [refusal] = kinds.refusals(grouped, "rewrite")
+    assert refusal.hint == kinds.HINT
+    assert reasons(grouped, "rewrite", by_library=True) == [refusal.reason]
+    of_first = schema({"merge-engine": "first-row"})
+    assert [each.hint for each in kinds.refusals(of_first, "add", by_library=True)] == [kinds.HINT]
+    for kind in KINDS:
+        assert kind.library_refuses <= kind.refused, kind.name
+
+
 def test_the_sentence_names_the_option() -> None:
     (reason,) = reasons(schema({"merge-engine": "first-row"}), "rewrite")
     assert reason.endswith("seen by nobody there (merge-engine = first-row)")
@@ -181,7 +196,10 @@ def test_the_documentation_shows_every_kind_as_the_code_has_it() -> None:
 
 
 def documented(kind: TableKind) -> str:
-    ways = ["refused" if way in kind.refused else "works" for way in WRITE_MODES]
+    ways = [
+        "refused" if way in kind.library_refuses else "library" if way in kind.refused else "works"
+        for way in WRITE_MODES
+    ]
     return f"| {kind.name} | {kind.known_by} | {' | '.join(ways)} | {kind.note} |"
 
 

@@ -1,4 +1,4 @@
-"""Let Spark parse and plan statements: the Python side of `native/Queries.java`.
+"""Let Spark parse and plan statements: the Python side of `scans/Queries.java`.
 
 Any call to Java takes 0.2 ms, so a query is planned in one call.
 """
@@ -44,25 +44,33 @@ class Description(msgspec.Struct, frozen=True):
 
 
 class StandIn(msgspec.Struct, frozen=True, array_like=True):
-    """A table without rows that stands for one of ours. `columns` is a schema in JSON."""
+    """A table without rows that stands for one of ours. `columns` is a schema in JSON.
+
+    In a catalog it has the name `label` for people, and is also found by `parts`, its database and its name,
+    unless they are empty.
+    """
 
     name: str
     place: str
     columns: str
+    label: str = ""
+    parts: tuple[str, ...] = ()
 
 
+_names = msgspec.json.Decoder(list[str])
 _decoder = msgspec.json.Decoder(Description)
 
 
 class Queries:
     """The queries in Java. The last one is the current one; of earlier ones Java keeps only `plans`.
 
-    `prefix` begins internal names.
+    `prefix` begins internal names. `catalog` is the name of our catalog in the session, if there is one.
     """
 
-    def __init__(self, session: SparkSession, prefix: str) -> None:
+    def __init__(self, session: SparkSession, prefix: str, catalog: str | None = None) -> None:
         self._session = session
         self._prefix = prefix
+        self._catalog = catalog
         self._number = 0
         # Java frames of the current query's tables that were not sent to Java yet, by place.
         self._unsent_tables: dict[str, Any] = {}
@@ -71,6 +79,14 @@ class Queries:
     def tag(self) -> None:
         """Set the statement's tag on this thread's Spark jobs, as `describe` does."""
         self.java.tag(job_tag())
+
+    def views(self, database: str, *, of_all: bool) -> list[str]:
+        """The names of the session's temporary views, or of those in the `database` that all sessions see."""
+        return _names.decode(self.java.views(database, of_all))
+
+    def catalogs(self) -> list[str]:
+        """The names of all catalogs of the session's settings."""
+        return _names.decode(self.java.catalogs())
 
     def progress(self, tag: str) -> StageProgress | None:
         """The progress of the jobs with the tag. Any thread may call this."""
@@ -135,5 +151,5 @@ class Queries:
     # Once for all threads: the thread that reports progress uses the same queries.
     @once_for_all
     def java(self) -> Any:
-        arguments = (self._session._jsparkSession, VIEW_KEY, self._prefix)
+        arguments = (self._session._jsparkSession, VIEW_KEY, self._prefix, self._catalog)
         return new_instance(self._session, "scans.Queries", *arguments)

@@ -26,11 +26,10 @@ SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.int32())])
 EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 
 
-@pytest.mark.parametrize("rust", [True, False])
 @pytest.mark.parametrize("options", [{}, EVOLVES], ids=["plain", "evolves"])
 @pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
 def test_rows_from_before_a_column_was_added_are_there(
-    tmp_path: Path, judge: Judge, file_format: str, options: dict[str, str], rust: bool
+    tmp_path: Path, judge: Judge, file_format: str, options: dict[str, str]
 ) -> None:
     create_table(tmp_path, "d.t", SCHEMA, options={"bucket": "-1", "file.format": file_format, **options})
     commit(tmp_path, "d.t", pa.table([[1, 2], [5, 6]], schema=SCHEMA))
@@ -38,7 +37,7 @@ def test_rows_from_before_a_column_was_added_are_there(
         _write_anew(tmp_path, {"v": [7, 8]})
     judge.alter(tmp_path, "d.t", "add", "x", type="INT")
     judge.put(tmp_path, "d.t", [("+I", [3, 7, 9])])
-    scan = replace(_scan(tmp_path), columns=("x",), rust=rust)
+    scan = replace(_scan(tmp_path), columns=("x",))
     assert _values(scan, "x") == [None, None, 9]
     assert _values(scan, "x", PypaimonCondition("is_null", "x")) == [None, None]
 
@@ -162,7 +161,7 @@ def _scan(warehouse: Path) -> Scan:
 
 def _require_counted_as_by_stock(warehouse: Path, judge: Judge) -> None:
     scan, rows = replace(_scan(warehouse), columns=()), len(judge.rows(warehouse, "d.t"))
-    assert [_number(replace(scan, rust=rust)) for rust in (True, False)] == [rows, rows]
+    assert _number(scan) == rows
 
 
 def _number(scan: Scan) -> int:

@@ -16,7 +16,8 @@ from py4j.java_gateway import GatewayClient
 from py4j.protocol import MEMORY_COMMAND_NAME
 
 from paimark.core.spark.engine.classic import classic_runner
-from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.launch.session import Spark, start_spark
+from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import Finished, Run, Start
 from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 from tests.spark.streaming_child import FAST, QUIET
@@ -49,8 +50,15 @@ def main(warehouse: str, scratch: str) -> None:
             taken = len(calls)
             how = "" if isinstance(told[-1], Finished) else str(told[-1])
             jobs = len(tracker.getJobIdsForTag(f"paimark-{number}"))
-            views = started.session.sql(f"SHOW VIEWS IN {GLOBAL_VIEWS} LIKE '{ENGINE_VIEWS}*'").collect()
-            print(json.dumps([how, taken, jobs, len(views)]), flush=True)
+            print(json.dumps([how, taken, jobs, held(started)]), flush=True)
+
+
+def held(started: Spark) -> int:
+    """How many tables Spark's catalog has: views of the engine's own, or tables in its own catalog."""
+    manager = started.session._jsparkSession.sessionState().catalogManager()
+    if manager.currentCatalog().name() == CATALOG_NAME:
+        return int(manager.currentCatalog().held())
+    return len(started.session.sql(f"SHOW VIEWS IN {GLOBAL_VIEWS} LIKE '{ENGINE_VIEWS}*'").collect())
 
 
 if __name__ == "__main__":

@@ -1,13 +1,17 @@
 package paimark.library;
 
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
 import java.util.HashMap;
 import java.util.Map;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.hadoop.HadoopFileIO;
 import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.options.ConfigOption;
 import org.apache.paimon.options.MemorySize;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.schema.TableSchema;
@@ -51,6 +55,21 @@ public final class LibraryReads {
         Snapshot state = snapshot.isEmpty() ? null : Snapshot.fromJson(snapshot);
         String name = path.substring(path.lastIndexOf('/') + 1);
         return new LibraryTable(name, table, state, scope.equals("version"), only);
+    }
+
+    /** Whether this library has an option of tables: one that came later is nothing to it. */
+    public boolean knows(String option) {
+        for (Field field : CoreOptions.class.getFields()) {
+            try {
+                Object value = Modifier.isStatic(field.getModifiers()) ? field.get(null) : null;
+                if (option.equals(value) || value instanceof ConfigOption && ((ConfigOption<?>) value).key().equals(option)) {
+                    return true;
+                }
+            } catch (IllegalAccessException hidden) {
+                throw new IllegalStateException(hidden);
+            }
+        }
+        return false;
     }
 
     /** The rows of a table. {@code most} is how many are enough, if no condition leaves some out; negative for all. */

@@ -2,17 +2,23 @@ package paimark.scans;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
 import org.apache.spark.SparkStageInfo;
 import org.apache.spark.SparkStatusTracker;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
 import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -28,6 +34,9 @@ import org.apache.spark.sql.catalyst.plans.logical.View;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.CatalogManager;
+import org.apache.spark.sql.connector.catalog.CatalogV2Util;
+import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.execution.ExplainMode;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.command.ExplainCommand;
@@ -37,6 +46,10 @@ import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import paimark.catalog.FrameTable;
+import paimark.catalog.PreparedTables;
+import paimark.catalog.StandIn;
+import paimark.catalog.Tables;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag$;
@@ -60,6 +73,8 @@ public class Queries {
     /** The beginnings of Spark's words for times relative to now. */
     private static final Pattern CLOCK = Pattern.compile("(?i)[\\x00-\\x20]*(now|today|tomorrow|yesterday)");
 
+    private static final String CATALOGS = "spark.sql.catalog.";
+
     private static final int MOST_STAND_INS = 64;
 
     private final SparkSession session;
@@ -69,19 +84,74 @@ public class Queries {
     private final String prefix;
     private final ObjectMapper json = new ObjectMapper();
     private final HashMap standIns = new HashMap();
+    private final Map<String, RDD<InternalRow>> rowless = new HashMap<>();
+    private final Map<String, Column[]> schemas = new HashMap<>();
+    /** The tables in our catalog; null if the session has none, and tables are temporary views. */
+    private final PreparedTables prepared;
+
+    private final String ours;
     private final HashMap plansKept = new HashMap();
     private final HashMap tables = new HashMap();
     private Dataset frame;
     private ExplainMode mode;
     private long number;
 
-    /** {@code key} is that of {@code Plans}; {@code prefix} begins the names of Paimark's own views. */
-    public Queries(SparkSession session, String key, String prefix) {
+    /**
+     * {@code key} is that of {@code Plans}; {@code prefix} begins the names of Paimark's own views. {@code ours} is
+     * the name of our catalog, null if the session has none.
+     */
+    public Queries(SparkSession session, String key, String prefix, String ours) {
         this.session = session;
         this.catalog = session.sessionState().catalog();
         this.plans = new Plans(key);
         this.key = key;
         this.prefix = prefix;
+        this.prepared = ours == null ? null : new PreparedTables();
+        this.ours = ours;
+        if (ours != null) {
+            ((Tables) session.sessionState().catalogManager().catalog(ours)).resolveBy(prepared);
+            use(null);
+        }
+    }
+
+    /** Makes our catalog the current one, and a database that of it; none if it is null. */
+    public void use(String database) {
+        CatalogManager manager = session.sessionState().catalogManager();
+        manager.setCurrentCatalog(ours);
+        manager.setCurrentNamespace(database == null ? new String[0] : new String[] {database});
+    }
+
+    /** The names of all catalogs of the session's settings as JSON. */
+    public String catalogs() {
+        ArrayNode names = json.createArrayNode().add(CatalogManager.SESSION_CATALOG_NAME());
+        Iterator<String> settings = session.conf().getAll().keysIterator();
+        while (settings.hasNext()) {
+            String setting = settings.next();
+            if (setting.startsWith(CATALOGS) && setting.indexOf('.', CATALOGS.length()) < 0) {
+                names.add(setting.substring(CATALOGS.length()));
+            }
+        }
+        return names.toString();
+    }
+
+    /** Puts a frame into our catalog; {@code parts} as in {@code PreparedTables}. */
+    public void putFrame(String name, List<String> parts, String label, Dataset table) {
+        prepared.put(name, new ArrayList<>(parts), new FrameTable(label, table));
+    }
+
+    /** The names of temporary views as JSON: of this session, or those in a {@code database} that all sessions see. */
+    public String views(String database, boolean ofAll) {
+        Seq<TableIdentifier> found = ofAll ? catalog.listTables(database, "*", false) : catalog.listLocalTempViews("*");
+        ArrayNode names = json.createArrayNode();
+        for (int number = 0; number < found.length(); number++) {
+            names.add(found.apply(number).table());
+        }
+        return names.toString();
+    }
+
+    /** Removes a table from our catalog. */
+    public void remove(String name) {
+        prepared.remove(name);
     }
 
     /** Sets the job tag of this thread, and removes all others; null for none. */
@@ -97,8 +167,8 @@ public class Queries {
      * Parses a statement, and plans it if it is a query; {@code queries.py} describes the result, and the values of
      * {@code planMode}. {@code limit} is how many rows will be shown, negative for all.
      *
-     * <p>{@code views} is JSON: a list {@code [name, place, schema]} for each of our tables in it. {@code kept}, JSON
-     * too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
+     * <p>{@code views} is JSON: a list {@code [name, place, schema, label, parts]} for each of our tables in it.
+     * {@code kept}, JSON too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
      */
     public synchronized String planQuery(
             String text, String planMode, int limit, String views, long number, String kept, String tag)
@@ -234,6 +304,10 @@ public class Queries {
         try {
             for (; made < views.size(); made++) {
                 JsonNode view = item(views, made);
+                if (prepared != null) {
+                    prepare(view);
+                    continue;
+                }
                 String place = item(view, 1).asText();
                 catalog.createTempView(item(view, 0).asText(), standIn(place, item(view, 2).asText()), true);
             }
@@ -241,9 +315,46 @@ public class Queries {
         } finally {
             // The analysed plan no longer needs the views.
             for (int place = 0; place < made; place++) {
-                catalog.dropTempView(item(item(views, place), 0).asText());
+                String name = item(item(views, place), 0).asText();
+                if (prepared != null) {
+                    prepared.remove(name);
+                } else {
+                    catalog.dropTempView(name);
+                }
             }
         }
+    }
+
+    /** Puts a table without rows into our catalog. */
+    private void prepare(JsonNode table) {
+        List<String> parts = new ArrayList<>();
+        item(table, 4).forEach(part -> parts.add(part.asText()));
+        String schema = item(table, 2).asText();
+        if (schemas.size() >= MOST_STAND_INS) {
+            schemas.clear();
+        }
+        Column[] columns = schemas.computeIfAbsent(schema, each -> nullable((StructType) DataType.fromJson(each)));
+        String place = item(table, 1).asText();
+        StandIn standIn = new StandIn(item(table, 3).asText(), columns, session, noRows(place), key, place);
+        prepared.put(item(table, 0).asText(), parts, standIn);
+    }
+
+    /** One for each place: Spark takes plans with the same RDD for equal, and would merge queries of two tables. */
+    private RDD<InternalRow> noRows(String place) {
+        return rowless.computeIfAbsent(place, each -> noRows());
+    }
+
+    private RDD<InternalRow> noRows() {
+        return session.sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class));
+    }
+
+    private static Column[] nullable(StructType schema) {
+        StructField[] fields = schema.fields();
+        StructField[] made = new StructField[fields.length];
+        for (int number = 0; number < fields.length; number++) {
+            made[number] = new StructField(fields[number].name(), fields[number].dataType(), true, Metadata.empty());
+        }
+        return CatalogV2Util.structTypeToV2Columns(new StructType(made));
     }
 
     /** A table without rows, in the form of a view in the catalog. Its columns' metadata name its place. */
@@ -255,7 +366,7 @@ public class Queries {
             }
             String name = prefix + "stand_in";
             session.internalCreateDataFrame(
-                            session.sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class)),
+                            noRows(),
                             marked((StructType) DataType.fromJson(schema), place),
                             false)
                     .createOrReplaceTempView(name);

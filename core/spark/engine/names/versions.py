@@ -1,0 +1,76 @@
+"""Name the states that a statement reads, for Spark's catalog: the text stays, but for time-travel clauses.
+
+A clause becomes `VERSION AS OF 'name'`, by which the catalog finds the table at that state: Spark's grammar
+has not all of our clauses, and a time is evaluated once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from paimark.core.quoting import quoted
+from paimark.core.spark.launch.settings import CATALOG_NAME
+from paimark.core.travel.parse.splice import Edit, Spliced
+from paimark.core.travel.parse.tokens import Token
+from paimark.core.travel.parse.uses import Statement, TableUse
+
+
+def with_versions(
+    statement: Statement,
+    names: Mapping[TableUse, str],
+    *,
+    pins: bool,
+    database: str | None,
+    catalogs: Container[str],
+) -> Spliced:
+    """The text with the names of its tables' states. `pins`: also of tables without a clause.
+
+    A database called like one of the `catalogs` (in lower case) is written behind the name of ours.
+    """
+    # A table that is written twice may be read in two ways.
+    written = Counter(_full_name(use, database) for use in names if use.clause is None)
+    # `TABLE t` by the start of its table: Spark's grammar has no place for a clause behind it.
+    bare = {name.start: word for word, name in pairwise(statement.tokens) if word.upper == "TABLE"}
+    edits = [
+        edit
+        for use, name in names.items()
+        if use.clause is not None or pins or written[_full_name(use, database)] > 1
+        for edit in _edits(use, f" VERSION AS OF '{name}'", bare.get(use.position))
+    ]
+    edits += [
+        Edit(use.position, use.position, f"{CATALOG_NAME}.")
+        for use in names
+        if len(use.parts) > 1 and use.parts[0].lower() in catalogs
+    ]
+    edits += _quoted_words(statement, edits)
+    # At one place what is put in comes before what is replaced.
+    return Spliced.of(statement.sql, sorted(edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def _full_name(use: TableUse, database: str | None) -> tuple[str, ...]:
+    return use.parts if len(use.parts) > 1 or database is None else (database, *use.parts)
+
+
+def _edits(use: TableUse, version: str, bare: Token | None) -> Iterator[Edit]:
+    if bare is not None:
+        yield Edit(bare.start, bare.end, "SELECT * FROM")
+    behind = use.name_span[1]
+    span = use.clause_span or (behind, behind)
+    if span[0] < behind:
+        # The options of a hint, which is behind SELECT.
+        yield Edit(*span, "")
+        span = behind, behind
+    yield Edit(*span, version)
+
+
+def _quoted_words(statement: Statement, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """Backticks around words with `$`, which is in no word of Spark's, but begins a variable: `${a}`."""
+    if "$" not in statement.sql:
+        return
+    replaced = [(edit.start, edit.end) for edit in edits if edit.end > edit.start]
+    for token in statement.tokens:
+        is_whole = "$" in token.upper and not statement.sql.startswith("{", token.end)
+        if is_whole and not any(start <= token.start < end for start, end in replaced):
+            yield Edit(token.start, token.end, quoted(token.text))

@@ -1,0 +1,62 @@
+package paimark.catalog;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.Table;
+
+/**
+ * The tables of the running statement, and of temporary views. Python puts them here before Spark looks for them.
+ *
+ * <p>Each has a name of its own, which stands in the statement as a version ({@code t VERSION AS OF 'name'}), or
+ * instead of the table's name. A table that is written once, without a clause, is also found as it is written.
+ */
+public final class PreparedTables implements Resolver {
+    private final Map<String, PreparedTable> byName = new ConcurrentHashMap<>();
+    private final Map<List<String>, String> written = new ConcurrentHashMap<>();
+
+    /** {@code parts} are the database and the table as written; empty for a table that only its name finds. */
+    public void put(String name, List<String> parts, PreparedTable table) {
+        byName.put(name, table);
+        if (!parts.isEmpty()) {
+            written.put(parts, name);
+        }
+    }
+
+    @Override
+    public int held() {
+        return byName.size();
+    }
+
+    public void remove(String name) {
+        byName.remove(name);
+        written.values().remove(name);
+    }
+
+    @Override
+    public Table table(Identifier name, String version) {
+        if (version != null) {
+            return byName.get(version);
+        }
+        PreparedTable named = byName.get(name.name());
+        if (named != null) {
+            return named;
+        }
+        String known = written.get(parts(name));
+        return known == null ? null : byName.get(known);
+    }
+
+    /** Null: times were replaced by versions. */
+    @Override
+    public Table tableAt(Identifier name, long micros) {
+        return null;
+    }
+
+    private static List<String> parts(Identifier name) {
+        String[] parts = Arrays.copyOf(name.namespace(), name.namespace().length + 1);
+        parts[parts.length - 1] = name.name();
+        return Arrays.asList(parts);
+    }
+}

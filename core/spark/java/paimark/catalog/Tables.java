@@ -1,0 +1,150 @@
+package paimark.catalog;
+
+import java.util.Arrays;
+import java.util.Map;
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * The catalog of our tables in a session of Spark. It only reads: its tables are those of its {@code Resolver}.
+ *
+ * <p>It has no functions, but must be a catalog of functions: otherwise Spark would report that, and not the unknown
+ * function, for a word that is misspelled.
+ */
+public final class Tables implements TableCatalog, SupportsNamespaces, FunctionCatalog {
+    private String name;
+    private volatile Resolver resolver;
+
+    @Override
+    public void initialize(String name, CaseInsensitiveStringMap options) {
+        this.name = name;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    public void resolveBy(Resolver resolver) {
+        this.resolver = resolver;
+    }
+
+    /** How many tables are held at present. */
+    public int held() {
+        return resolver == null ? 0 : resolver.held();
+    }
+
+    @Override
+    public Table loadTable(Identifier table) throws NoSuchTableException {
+        return found(table, resolver == null ? null : resolver.table(written(table), null));
+    }
+
+    @Override
+    public Table loadTable(Identifier table, String version) throws NoSuchTableException {
+        return found(table, resolver == null ? null : resolver.table(written(table), version));
+    }
+
+    @Override
+    public Table loadTable(Identifier table, long micros) throws NoSuchTableException {
+        return found(table, resolver == null ? null : resolver.tableAt(written(table), micros));
+    }
+
+    private static Table found(Identifier name, Table table) throws NoSuchTableException {
+        if (table == null) {
+            throw new NoSuchTableException(name);
+        }
+        return table;
+    }
+
+    /** The name of a table as it was written: a database may be called as this catalog. */
+    private Identifier written(Identifier table) {
+        return table.namespace().length == 0 ? Identifier.of(new String[] {name}, table.name()) : table;
+    }
+
+    @Override
+    public Identifier[] listTables(String[] database) {
+        return new Identifier[0];
+    }
+
+    @Override
+    public Table alterTable(Identifier table, TableChange... changes) {
+        throw readOnly();
+    }
+
+    @Override
+    public boolean dropTable(Identifier table) {
+        throw readOnly();
+    }
+
+    @Override
+    public void renameTable(Identifier from, Identifier to) {
+        throw readOnly();
+    }
+
+    @Override
+    public String[] defaultNamespace() {
+        return new String[0];
+    }
+
+    @Override
+    public String[][] listNamespaces() {
+        return new String[0][];
+    }
+
+    @Override
+    public String[][] listNamespaces(String[] database) {
+        return new String[0][];
+    }
+
+    /** Always: whoever chose the database has looked. */
+    @Override
+    public boolean namespaceExists(String[] database) {
+        return true;
+    }
+
+    @Override
+    public Map<String, String> loadNamespaceMetadata(String[] database) {
+        return Map.of();
+    }
+
+    @Override
+    public void createNamespace(String[] database, Map<String, String> properties) {
+        throw readOnly();
+    }
+
+    @Override
+    public void alterNamespace(String[] database, NamespaceChange... changes) {
+        throw readOnly();
+    }
+
+    @Override
+    public boolean dropNamespace(String[] database, boolean cascade) {
+        throw readOnly();
+    }
+
+    @Override
+    public Identifier[] listFunctions(String[] database) {
+        return new Identifier[0];
+    }
+
+    @Override
+    public UnboundFunction loadFunction(Identifier function) throws NoSuchFunctionException {
+        throw new NoSuchFunctionException(
+                Arrays.asList(function.namespace()).isEmpty()
+                        ? Identifier.of(new String[] {name}, function.name())
+                        : function);
+    }
+
+    private static UnsupportedOperationException readOnly() {
+        return new UnsupportedOperationException("Spark's catalog of these tables only reads them");
+    }
+}

@@ -1,0 +1,206 @@
+package paimark.library;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import org.apache.paimon.CoreOptions;
+import org.apache.paimon.disk.IOManager;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.sink.CommitMessage;
+import org.apache.paimon.table.sink.TableWriteImpl;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.RowType;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.write.DataWriter;
+import org.apache.spark.sql.connector.write.DataWriterFactory;
+import org.apache.spark.sql.connector.write.WriterCommitMessage;
+
+/** Writes the rows of one task to files that no snapshot names yet. */
+final class RowWriter implements DataWriter<InternalRow> {
+    /** A write buffer takes no larger part of a machine's memory, divided by the tasks that it runs at once. */
+    private static final int MEMORY_PART = 4;
+
+    private static final List<String> KINDS = List.of("+I", "+U", "-U", "-D");
+
+    private final FileStoreTable table;
+    private final IOManager disk;
+    private final TableWriteImpl<?> write;
+    private final RowsForPaimon.OfRow row;
+    /** The columns that may not be null, by their places in the table. */
+    private final int[] required;
+    /** The place of the column that tells what becomes of a row; -1: the table has none. */
+    private final int kind;
+    private final RowBuckets buckets;
+    private List<CommitMessage> messages;
+
+    private RowWriter(Factory of) throws Exception {
+        table = bounded(WrittenTable.forRows(of.table));
+        disk = IOManager.create(SparkEnv.get().blockManager().diskBlockManager().localDirsString());
+        write = table.newWrite(of.user)
+                .withIgnorePreviousFiles(of.replacing != Replacing.NOTHING)
+                .withIOManager(disk);
+        // The real number of buckets is known for each partition only.
+        write.fileStoreWrite().withIgnoreNumBucketCheck(of.postponed != null);
+        RowType type = of.table.rowType();
+        row = new RowsForPaimon.OfRow(type, places(type, of.columns));
+        required = type.getFields().stream().filter(field -> !field.type().isNullable())
+                .mapToInt(field -> type.getFieldIndex(field.name())).toArray();
+        kind = of.table.coreOptions().rowkindField().map(type::getFieldIndex).orElse(-1);
+        buckets = RowBuckets.of(of.table, of.replacing, of.postponed, disk, this::put);
+    }
+
+    static int[] places(RowType type, List<String> columns) {
+        return type.getFieldNames().stream().mapToInt(columns::indexOf).toArray();
+    }
+
+    /** The table with a write buffer that fits into this machine's memory, unless the table says how large it is. */
+    private static FileStoreTable bounded(FileStoreTable table) {
+        if (table.options().containsKey(CoreOptions.WRITE_BUFFER_SIZE.key())) {
+            return table;
+        }
+        int cores = Math.max(Runtime.getRuntime().availableProcessors(), 1);
+        long most = Runtime.getRuntime().maxMemory() / (MEMORY_PART * cores);
+        long size = Math.min(table.coreOptions().writeBufferSize(), Math.max(most, 16L << 20));
+        return table.copy(Map.of(CoreOptions.WRITE_BUFFER_SIZE.key(), size + " b"));
+    }
+
+    private void put(org.apache.paimon.data.InternalRow given, int bucket) {
+        try {
+            write.write(given, bucket);
+        } catch (RuntimeException error) {
+            throw error;
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    @Override
+    public void write(InternalRow given) throws IOException {
+        row.of(given);
+        for (int field : required) {
+            if (row.isNullAt(field)) {
+                DataField column = table.rowType().getFields().get(field);
+                throw new IOException("Column " + column.name() + " may not be null. Give every row a value.");
+            }
+        }
+        if (kind >= 0) {
+            requireKind();
+        }
+        try {
+            if (buckets == null) {
+                write.write(row);
+            } else {
+                buckets.put(row);
+            }
+        } catch (IOException | RuntimeException error) {
+            throw error;
+        } catch (Exception error) {
+            throw new IOException(error);
+        }
+    }
+
+    private void requireKind() throws IOException {
+        String told = row.isNullAt(kind) ? "a null" : row.getString(kind).toString();
+        if (!KINDS.contains(told)) {
+            throw new IOException("Column " + table.rowType().getFieldNames().get(kind) + " says which rows are deletes, and "
+                    + (row.isNullAt(kind) ? told : "'" + told + "'") + " is none of " + String.join(", ", KINDS)
+                    + ". Give every row one of these.");
+        }
+    }
+
+    @Override
+    public WriterCommitMessage commit() throws IOException {
+        return new Told(prepared());
+    }
+
+    private List<CommitMessage> prepared() throws IOException {
+        if (messages == null) {
+            try {
+                if (buckets != null) {
+                    buckets.end();
+                }
+                List<CommitMessage> made = write.prepareCommit();
+                messages = buckets == null ? made : buckets.told(made);
+            } catch (IOException | RuntimeException error) {
+                throw error;
+            } catch (Exception error) {
+                throw new IOException(error);
+            }
+        }
+        return messages;
+    }
+
+    /** The task failed, or another attempt of it won: its files are deleted. */
+    @Override
+    public void abort() throws IOException {
+        if (messages == null) {
+            // A failing write may have left its rows in buffers: what can be closed is deleted with the rest.
+            messages = List.of();
+            try {
+                messages = write.prepareCommit();
+            } catch (Exception error) {
+                return;
+            }
+        }
+        CommitFiles.deleteData(table, messages);
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            write.close();
+            if (buckets != null) {
+                buckets.close();
+            }
+            disk.close();
+        } catch (IOException | RuntimeException error) {
+            throw error;
+        } catch (Exception error) {
+            throw new IOException(error);
+        }
+    }
+
+    /** What a task wrote. */
+    static final class Told implements WriterCommitMessage {
+        private static final long serialVersionUID = 1L;
+
+        final List<CommitMessage> messages;
+
+        Told(List<CommitMessage> messages) {
+            this.messages = messages;
+        }
+    }
+
+    static final class Factory implements DataWriterFactory, Serializable {
+        private static final long serialVersionUID = 1L;
+
+        private final FileStoreTable table;
+        private final String user;
+        private final List<String> columns;
+        private final Replacing replacing;
+        private final PostponedBuckets postponed;
+
+        /** {@code columns} are those of Spark's rows. */
+        Factory(FileStoreTable table, String user, String[] columns, Replacing replacing, PostponedBuckets postponed) {
+            this.table = table;
+            this.user = user;
+            this.columns = Arrays.asList(columns);
+            this.replacing = replacing;
+            this.postponed = postponed;
+        }
+
+        @Override
+        public DataWriter<InternalRow> createWriter(int partition, long task) {
+            try {
+                return new RowWriter(this);
+            } catch (RuntimeException error) {
+                throw error;
+            } catch (Exception error) {
+                throw new IllegalStateException(error);
+            }
+        }
+    }
+}

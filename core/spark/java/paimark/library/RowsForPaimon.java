@@ -1,0 +1,262 @@
+package paimark.library;
+
+import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.Blob;
+import org.apache.paimon.data.DataGetters;
+import org.apache.paimon.data.Decimal;
+import org.apache.paimon.data.InternalArray;
+import org.apache.paimon.data.InternalMap;
+import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.data.InternalVector;
+import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.data.variant.GenericVariant;
+import org.apache.paimon.data.variant.Variant;
+import org.apache.paimon.types.ArrayType;
+import org.apache.paimon.types.CharType;
+import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.IntType;
+import org.apache.paimon.types.MapType;
+import org.apache.paimon.types.MultisetType;
+import org.apache.paimon.types.RowKind;
+import org.apache.paimon.types.RowType;
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.apache.spark.unsafe.types.VariantVal;
+
+/**
+ * Spark's values as Paimon's, without copies where that is possible.
+ *
+ * <p>Text for a CHAR column gets blanks up to its length, as Spark does it: Paimon stores what it is given, and
+ * 'ab' and 'ab   ' are two keys.
+ */
+abstract class RowsForPaimon implements DataGetters {
+    private static final UTF8String BLANK = UTF8String.fromString(" ");
+
+    SpecializedGetters values;
+
+    abstract DataType type(int i);
+
+    int at(int i) {
+        return i;
+    }
+
+    @Override
+    public boolean isNullAt(int i) {
+        int at = at(i);
+        return at < 0 || values.isNullAt(at);
+    }
+
+    @Override
+    public boolean getBoolean(int i) {
+        return values.getBoolean(at(i));
+    }
+
+    @Override
+    public byte getByte(int i) {
+        return values.getByte(at(i));
+    }
+
+    @Override
+    public short getShort(int i) {
+        return values.getShort(at(i));
+    }
+
+    @Override
+    public int getInt(int i) {
+        boolean isTime = type(i).getTypeRoot() == DataTypeRoot.TIME_WITHOUT_TIME_ZONE;
+        return isTime ? (int) (values.getLong(at(i)) / 1_000_000L) : values.getInt(at(i));
+    }
+
+    @Override
+    public long getLong(int i) {
+        return values.getLong(at(i));
+    }
+
+    @Override
+    public float getFloat(int i) {
+        return values.getFloat(at(i));
+    }
+
+    @Override
+    public double getDouble(int i) {
+        return values.getDouble(at(i));
+    }
+
+    @Override
+    public BinaryString getString(int i) {
+        UTF8String text = values.getUTF8String(at(i));
+        DataType type = type(i);
+        if (type.getTypeRoot() == DataTypeRoot.CHAR) {
+            text = text.rpad(Math.max(((CharType) type).getLength(), text.numChars()), BLANK);
+        }
+        return BinaryString.fromBytes(text.getBytes());
+    }
+
+    @Override
+    public Decimal getDecimal(int i, int precision, int scale) {
+        java.math.BigDecimal value = values.getDecimal(at(i), precision, scale).toJavaBigDecimal();
+        return Decimal.fromBigDecimal(value, precision, scale);
+    }
+
+    @Override
+    public Timestamp getTimestamp(int i, int precision) {
+        return Timestamp.fromMicros(values.getLong(at(i)));
+    }
+
+    @Override
+    public byte[] getBinary(int i) {
+        return values.getBinary(at(i));
+    }
+
+    @Override
+    public Variant getVariant(int i) {
+        VariantVal value = values.getVariant(at(i));
+        return new GenericVariant(value.getValue(), value.getMetadata());
+    }
+
+    @Override
+    public Blob getBlob(int i) {
+        return Blob.fromData(values.getBinary(at(i)));
+    }
+
+    @Override
+    public InternalVector getVector(int i) {
+        throw new UnsupportedOperationException("Spark has no vectors");
+    }
+
+    @Override
+    public InternalArray getArray(int i) {
+        return new OfArray(((ArrayType) type(i)).getElementType(), values.getArray(at(i)));
+    }
+
+    @Override
+    public InternalMap getMap(int i) {
+        DataType type = type(i);
+        MapData map = values.getMap(at(i));
+        boolean counts = type instanceof MultisetType;
+        DataType key = counts ? ((MultisetType) type).getElementType() : ((MapType) type).getKeyType();
+        DataType item = counts ? new IntType() : ((MapType) type).getValueType();
+        return new InternalMap() {
+            @Override
+            public int size() {
+                return map.numElements();
+            }
+
+            @Override
+            public InternalArray keyArray() {
+                return new OfArray(key, map.keyArray());
+            }
+
+            @Override
+            public InternalArray valueArray() {
+                return new OfArray(item, map.valueArray());
+            }
+        };
+    }
+
+    @Override
+    public InternalRow getRow(int i, int fields) {
+        return new OfRow((RowType) type(i), null).of(values.getStruct(at(i), fields));
+    }
+
+    static final class OfRow extends RowsForPaimon implements InternalRow {
+        private final DataType[] types;
+        private final int[] places;
+        private RowKind kind = RowKind.INSERT;
+
+        /** {@code places}: where each field stands in Spark's row, -1 for null; null: in order. */
+        OfRow(RowType type, int[] places) {
+            types = type.getFieldTypes().toArray(new DataType[0]);
+            this.places = places;
+        }
+
+        OfRow of(SpecializedGetters row) {
+            values = row;
+            return this;
+        }
+
+        @Override
+        DataType type(int i) {
+            return types[i];
+        }
+
+        @Override
+        int at(int i) {
+            return places == null ? i : places[i];
+        }
+
+        @Override
+        public int getFieldCount() {
+            return types.length;
+        }
+
+        @Override
+        public RowKind getRowKind() {
+            return kind;
+        }
+
+        @Override
+        public void setRowKind(RowKind kind) {
+            this.kind = kind;
+        }
+    }
+
+    private static final class OfArray extends RowsForPaimon implements InternalArray {
+        private final DataType element;
+        private final ArrayData array;
+
+        OfArray(DataType element, ArrayData array) {
+            this.element = element;
+            this.array = array;
+            values = array;
+        }
+
+        @Override
+        DataType type(int i) {
+            return element;
+        }
+
+        @Override
+        public int size() {
+            return array.numElements();
+        }
+
+        @Override
+        public boolean[] toBooleanArray() {
+            return array.toBooleanArray();
+        }
+
+        @Override
+        public byte[] toByteArray() {
+            return array.toByteArray();
+        }
+
+        @Override
+        public short[] toShortArray() {
+            return array.toShortArray();
+        }
+
+        @Override
+        public int[] toIntArray() {
+            return array.toIntArray();
+        }
+
+        @Override
+        public long[] toLongArray() {
+            return array.toLongArray();
+        }
+
+        @Override
+        public float[] toFloatArray() {
+            return array.toFloatArray();
+        }
+
+        @Override
+        public double[] toDoubleArray() {
+            return array.toDoubleArray();
+        }
+    }
+}

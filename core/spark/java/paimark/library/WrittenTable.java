@@ -1,0 +1,93 @@
+package paimark.library;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.paimon.CoreOptions;
+import org.apache.paimon.catalog.CatalogContext;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.options.Options;
+import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.FileStoreTableFactory;
+import org.apache.paimon.table.PostponeUtils;
+import org.apache.paimon.types.DataField;
+
+/** A branch of a table to which rows are written: always without compaction, and without expiry. */
+final class WrittenTable {
+    private final FileIO files;
+    private final Path place;
+    private final String branch;
+    private final TableSchema schema;
+    private final boolean isDynamic;
+
+    /**
+     * {@code schema} is JSON; {@code branch} is null for the table's directory itself. {@code isDynamic}: an
+     * overwrite replaces the partitions that rows come for.
+     */
+    WrittenTable(Configuration hadoop, String address, String branch, String schema, boolean isDynamic)
+            throws IOException {
+        place = new Path(address);
+        Options options = new Options();
+        options.set(CoreOptions.PATH, address);
+        files = FileIO.get(place, CatalogContext.create(options, hadoop));
+        this.branch = branch;
+        this.schema = withoutDefaults(TableSchema.fromJson(schema));
+        this.isDynamic = isDynamic;
+    }
+
+    /** An INSERT fills in what its statement leaves out; a NULL that is written stays NULL. */
+    private static TableSchema withoutDefaults(TableSchema of) {
+        List<DataField> fields = of.fields().stream()
+                .map(field -> new DataField(field.id(), field.name(), field.type(), field.description()))
+                .collect(Collectors.toList());
+        return new TableSchema(of.version(), of.id(), fields, of.highestFieldId(), of.partitionKeys(), of.primaryKeys(),
+                of.options(), of.comment(), of.timeMillis());
+    }
+
+    FileStoreTable at(GivenState state) {
+        Map<String, String> options = new HashMap<>();
+        options.put(CoreOptions.PATH.key(), place.toString());
+        if (branch != null) {
+            options.put(CoreOptions.BRANCH.key(), branch);
+        }
+        options.put(CoreOptions.WRITE_ONLY.key(), "true");
+        options.put(CoreOptions.DYNAMIC_PARTITION_OVERWRITE.key(), String.valueOf(isDynamic));
+        // Python decides whether a commit is tried again.
+        options.put(CoreOptions.COMMIT_MAX_RETRIES.key(), "0");
+        Map<String, String> all = new HashMap<>(schema.options());
+        all.putAll(options);
+        // Not the table with its fallback branch: nothing is written there.
+        return FileStoreTableFactory.createWithoutFallbackBranch(files, place, schema.copy(all), new Options(), state);
+    }
+
+    /** The table's own options. */
+    CoreOptions options() {
+        return new CoreOptions(schema.options());
+    }
+
+    /** To merge manifests takes so long that others, who commit all the time, would be faster at each try. */
+    static FileStoreTable withoutMerging(FileStoreTable table) {
+        return table.copy(Map.of(
+                CoreOptions.MANIFEST_MERGE_MIN_COUNT.key(), String.valueOf(Integer.MAX_VALUE),
+                CoreOptions.MANIFEST_FULL_COMPACTION_FILE_SIZE.key(), Long.MAX_VALUE + " b"));
+    }
+
+    GivenState state(String latest) {
+        return new GivenState(branch, latest);
+    }
+
+    /** Whether rows go to real buckets although the table postpones that, as the stock connector writes them. */
+    static boolean fixesBuckets(FileStoreTable table) {
+        return table.bucketMode() == BucketMode.POSTPONE_MODE && table.coreOptions().postponeBatchWriteFixedBucket();
+    }
+
+    static FileStoreTable forRows(FileStoreTable table) {
+        return fixesBuckets(table) ? PostponeUtils.tableForFixBucketWrite(table) : table;
+    }
+}

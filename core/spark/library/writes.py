@@ -1,0 +1,137 @@
+"""Write rows by Paimon's own library in Spark's tasks, and commit them.
+
+The library is in a jar that Spark's Java may lack: then, and over Connect, pypaimon writes what it can.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.library.commit import Committed, LibraryCommit
+from paimark.core.spark.library.loaded import is_loaded
+from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
+from paimark.core.spark.writing.after_commit import after_commit
+from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
+from paimark.core.storage.files import read_if_there
+from paimark.core.storage.open import require_conditions
+from paimark.core.table.lineage.commits import note_last, require_last_commit
+from paimark.core.table.links import require_no_links
+
+_RESCALED = "with a new bucket num"
+
+
+class LibraryWrites:
+    """Writes rows of a session's frames."""
+
+    def __init__(self, session: SparkSession, warehouse: WarehouseAccess, stores: HadoopStores) -> None:
+        self._session = session
+        self._warehouse = warehouse
+        self._stores = stores
+
+    def may_write(self, target: WriteTarget) -> bool:
+        """Whether the library can write there: it is there, and Spark's Java reaches the store."""
+        if not is_loaded(self._session, "TableWrite"):
+            return False
+        try:
+            self._stores.require_readable(self._address(target.root.schemas))
+        except StoreUnread:
+            return False
+        return True
+
+    def write(
+        self,
+        target: WriteTarget,
+        frame: DataFrame,
+        *,
+        partitions: DataFrame | None = None,
+        is_small: bool = False,
+    ) -> Committed | None:
+        """Write the frame's rows, which have the table's columns, as one commit; None if that was nothing.
+
+        An overwrite with `partitions` replaces those with these values of some partition columns. `is_small`:
+        one task writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
+        """
+        write = self.written(target, frame, partitions=partitions, is_small=is_small)
+        if write.isEmpty() and not target.overwrite:
+            return None
+        made = LibraryCommit(self._warehouse.files, target, write).make()
+        if made is not None:
+            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+        after_commit(target)
+        return made
+
+    def written(
+        self,
+        target: WriteTarget,
+        frame: DataFrame,
+        *,
+        partitions: DataFrame | None = None,
+        is_small: bool = False,
+    ) -> Any:
+        """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
+        files, root = self._warehouse.files, target.root
+        require_writable(target, by_library=True)
+        require_conditions(files)
+        require_last_commit(files, root)
+        require_no_links(files, root.table)
+        # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
+        require_unchanged(files, target)
+        write = self._begun(target)
+        if partitions is not None:
+            write.replace(partitions._jdf)
+        self._write_rows(target, write, frame, is_small)
+        try:
+            require_no_links(files, root.table, self._written(write))
+        except Refused:
+            write.delete()
+            raise
+        return write
+
+    def _begun(self, target: WriteTarget) -> Any:
+        known = None
+        if target.known:
+            data = read_if_there(self._warehouse.files, target.root.snapshot(target.known))
+            known = None if data is None else data.decode()
+        replacing = "NOTHING"
+        if target.overwrite:
+            replacing = "PARTITIONS" if target.dynamic or target.partitions is not None else "ALL"
+        return new_instance(
+            self._session,
+            "library.TableWrite",
+            self._session._jsparkSession,
+            self._address(target.root.table.directory),
+            target.branch,
+            target.schema,
+            known,
+            target.commit_user,
+            replacing,
+            target.dynamic,
+        )
+
+    def _write_rows(self, target: WriteTarget, write: Any, frame: DataFrame, is_small: bool) -> None:
+        try:
+            write.write(frame._jdf, is_small)
+        except Py4JJavaError as error:
+            text = str(innermost(error.java_exception).getMessage())
+            if _RESCALED in text:
+                raise Refused(
+                    f"Rows would go to partitions of {target.name} with another number of buckets than it "
+                    "has now",
+                    "INSERT OVERWRITE the partitions with their own rows first.",
+                ) from error
+            raise
+
+    def _written(self, write: Any) -> list[str]:
+        """The addresses of the data files, where directories can be links."""
+        if not self._warehouse.files.uri.startswith(("/", "file:")):
+            return []
+        return [each for each in str(write.addresses()).split("\n") if each]
+
+    def _address(self, path: str) -> str:
+        return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{path}")

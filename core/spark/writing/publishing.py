@@ -1,0 +1,100 @@
+"""Publish the snapshot that a library prepared: all that a commit of Paimark's does around its one write.
+
+The store guarantees that a snapshot's file is complete, and that only one writer creates it. pypaimon and
+Paimon's Java library prepare manifests and snapshots; both hand them over here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from paimark.core.errors import PaimarkError, Refused, Unavailable
+from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
+from paimark.core.spark.writing.write_log import WriteLog
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.commits import Overwritten, settle
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot
+
+
+class _NotAnnounced(Unavailable):
+    """The commit was not tried, because the operation log can't be written."""
+
+
+class Publisher:
+    """Publishes one commit, which may take several tries.
+
+    `file_changes` are the files that the next snapshot adds and deletes, `before` is the one it is built on.
+    After a failure `may_have_landed` tells whether it may be committed all the same. `refused` is why there
+    must be no other try.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        root: Root,
+        require: Callable[[], None] = lambda: None,
+        log: WriteLog | None = None,
+    ) -> None:
+        """`require` raises `Refused` if nothing may be committed any more."""
+        self._files = files
+        self._root = root
+        self._require = require
+        self._log = log
+        self.may_have_landed = False
+        # Kept here, because the libraries would try again after any error.
+        self.refused: PaimarkError | None = None
+        self.snapshot_json: bytes | None = None
+        self.file_changes = FileChanges()
+        self.before: Snapshot | None = None
+
+    def publish(self, snapshot_id: int, data: bytes) -> bool:
+        """Create the snapshot's file. False if another has that id, and if `refused` says why."""
+        if (Lineage(self._files, self._root).latest_id() or 0) >= snapshot_id:
+            return False
+        path, was_unsure = self._root.snapshot(snapshot_id), self.may_have_landed
+        try:
+            self._require()
+            self._announce(data)
+            # True until the store has answered.
+            self.may_have_landed = True
+            is_created = self._files.create(path, data)
+        except (Refused, _NotAnnounced) as error:
+            # Nothing was written.
+            self.may_have_landed, self.refused = was_unsure, error
+            return False
+        if is_created and came_too_late(self._files, self._root, snapshot_id, self.file_changes):
+            self._files.delete_own(path, lambda there: there == data)
+            is_created = False
+        if not is_created:
+            self.may_have_landed = was_unsure
+            return False
+        return self.accept(snapshot_id, data)
+
+    def accept(self, snapshot_id: int, data: bytes) -> bool:
+        """The snapshot's file was created, or is found there. False if it was overwritten: see `refused`."""
+        try:
+            settle(self._files, self._root, snapshot_id, data)
+        except Overwritten as error:
+            self.refused = error
+            return False
+        self.snapshot_json = data
+        if self._log is not None:
+            self._log.confirm()
+        return True
+
+    def _announce(self, data: bytes) -> None:
+        if self._log is None:
+            return
+        try:
+            self._log.begin(self.before, Snapshot.from_json(data, "the commit"), self.file_changes)
+        except PaimarkError as error:
+            raise _NotAnnounced(
+                f"The commit can't be written into the operation log: {error.message}", error.hint
+            ) from error
+
+    def forget(self) -> None:
+        """Take back what announced the commit: it was not made, and never will be."""
+        if self._log is not None:
+            self._log.forget()

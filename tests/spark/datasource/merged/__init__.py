@@ -1,1 +1,0 @@
-"""Rows of partial-update and aggregation tables that are merged in Arrow."""

@@ -1,0 +1,37 @@
+"""A Spark in this very process, for tests that act between the writing of rows and their commit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.library.writes import LibraryWrites
+from paimark.core.spark.protocol import Start
+from paimark.core.spark.stores.access import HadoopStores
+from paimark.core.storage.files import Files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CONF = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
+
+
+@contextmanager
+def library_session(scratch: Path) -> Iterator[SparkSession]:
+    """The environment that a start of Spark changes is as before."""
+    before = dict(os.environ)
+    spark = start_spark(Start("", {}, "local[2]", _CONF, str(scratch), False))
+    os.environ.clear()
+    os.environ.update(before)
+    yield spark.session
+    spark.stop()
+
+
+def writes_of(session: SparkSession, files: Files) -> LibraryWrites:
+    warehouse = WarehouseAccess(files, files.uri, {})
+    return LibraryWrites(session, warehouse, HadoopStores(session, warehouse, elsewhere=False))
