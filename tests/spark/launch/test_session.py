@@ -63,7 +63,7 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
     ("sql", "words"),
     [
         ("SET spark.paimark.scann = python", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
-        ("SET `spark.paimark.scan`=nativ", "auto, python or pypaimon, not nativ"),
+        ("SET `spark.paimark.scan`=nativ", "auto, library or python, not nativ"),
         ("set spark.paimark.merge.localBytes=much", "number of bytes, not much"),
         ("SET spark.paimark.merge.keptKeyBytes=-1", "number of bytes, not -1"),
         ("SET spark.paimark.reuse=no", "on or off, not no"),

@@ -32,7 +32,7 @@ def test_a_variable_that_names_another_spark_is_refused() -> None:
     [
         ("spark.sql.shuffle.partitions", "many", "Spark does not take spark.sql.shuffle.partitions=many"),
         ("spark.paimark.scann", "python", "There is no setting spark.paimark.scann"),
-        ("spark.paimark.scan", "nativ", "spark.paimark.scan is auto, python or pypaimon, not nativ"),
+        ("spark.paimark.scan", "nativ", "spark.paimark.scan is auto, library or python, not nativ"),
         ("spark.paimon.scan.tag-name", "t", "spark.paimon.scan.tag-name is of stock Paimon's connector"),
         # Fails inside Spark's own start.
         ("spark.executor.heartbeatInterval", "abc", "The value 'abc' in the config"),

@@ -16,6 +16,8 @@ from paimark.core.table.catalog import find_table
 from paimark.core.travel.diff.diff import make_difference
 from paimark.core.travel.requested_version import RequestedVersion
 from tests.interop.judge import Judge
+from tests.interop.writing.test_old_tables import of_version
+from tests.interop.written import Table
 from tests.paimon import commit, create_table
 from tests.spark.datasource.test_table_options import set_options
 from tests.spark.engine_fixture import ask, by_library, rows
@@ -132,6 +134,32 @@ def test_what_a_tag_keeps_after_an_expiry(engine: Engine, engine_warehouse: Path
     assert answer.rows == [{"k": 1, "v": 1, "s": "a"}]
     assert answer.readings[0].scan == "paimon library"
     assert found(engine, f"SELECT text, v FROM {table}") == [["a", 7], ["b", 1]]
+
+
+def test_a_table_of_paimon_0_7(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    """Its schema says neither its version nor its one bucket."""
+    name = "library.old"
+    options = {**PARTIAL, "file.format": "orc"}
+    table = Table(engine_warehouse, name, COLUMNS, keys=["k"], options=options)
+    judge.put(engine_warehouse, name, [("+I", [1, 1, None]), ("+I", [2, 2, "b"])])
+    judge.put(engine_warehouse, name, [("+I", [1, None, "a"])])
+    of_version(table, None, ("bucket", "file.format"))
+    assert expected(judge, engine_warehouse, name) == [[1, 1, "a"], [2, 2, "b"]]
+    assert found(engine, f"SELECT * FROM {name}") == [[1, 1, "a"], [2, 2, "b"]]
+    assert found(engine, f"SELECT s FROM {name} VERSION AS OF 1 WHERE k = 2") == [["b"]]
+    assert ask(engine, f"SELECT * FROM {name}").readings[0].scan == "paimon library"
+
+
+def test_large_values_of_rows_that_evolve(engine: Engine, engine_warehouse: Path) -> None:
+    table, schema = "library.blobs", pa.schema([("k", pa.int64()), ("b", pa.large_binary())])
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    create_table(engine_warehouse, table, schema, options=options)
+    given = pa.table({"k": [1, 2, 3], "b": [b"x" * 10, b"", b"z"]}, schema)
+    commit(engine_warehouse, table, given)
+    with by_library(engine):
+        assert rows(engine, f"SELECT * FROM {table}") == given.to_pylist()
+        assert found(engine, f"SELECT count(*), max(k) FROM {table}") == [[3, 3]]
+        assert found(engine, f"SELECT length(b) FROM {table} WHERE k > 1") == [[0], [1]]
 
 
 def test_few_keys_take_no_job(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

@@ -144,7 +144,7 @@ def _judge(
 def _change_settings(random: Random, engine: Engine) -> None:
     setting, value = random.choice(
         [
-            (SCAN, random.choice(["auto", "auto", "python", "pypaimon"])),
+            (SCAN, random.choice(["auto", "auto", "library", "python"])),
             (LOCAL_BYTES, random.choice(["0", str(1 << 30)])),
             (TASK_ROWS, random.choice(["5", str(1 << 22)])),
             ("spark.sql.session.timeZone", random.choice(ZONES)),
