@@ -20,6 +20,7 @@ from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import read_if_there
 from paimark.core.storage.open import require_conditions
+from paimark.core.table.definition import kinds
 from paimark.core.table.lineage.commits import note_last, require_last_commit
 from paimark.core.table.links import require_no_links
 
@@ -35,13 +36,20 @@ class LibraryWrites:
         self._stores = stores
 
     def may_write(self, target: WriteTarget) -> bool:
-        """Whether the library can write there: it is there, and Spark's Java reaches the store."""
+        """Whether the library is to write there: it is loaded, reaches the store, and opens the table.
+
+        A table that it does not open is left to pypaimon, if that writes such tables.
+        """
         if not is_loaded(self._session, "TableWrite"):
             return False
         try:
             self._stores.require_readable(self._address(target.root.schemas))
         except StoreUnread:
             return False
+        try:
+            self._begun(target)
+        except Refused:
+            return bool(kinds.refusals(target.table_schema, target.write_mode))
         return True
 
     def write(
@@ -101,18 +109,22 @@ class LibraryWrites:
         replacing = "NOTHING"
         if target.overwrite:
             replacing = "PARTITIONS" if target.dynamic or target.partitions is not None else "ALL"
-        return new_instance(
-            self._session,
-            "library.TableWrite",
-            self._session._jsparkSession,
-            self._address(target.root.table.directory),
-            target.branch,
-            target.schema,
-            known,
-            target.commit_user,
-            replacing,
-            target.dynamic,
-        )
+        try:
+            return new_instance(
+                self._session,
+                "library.TableWrite",
+                self._session._jsparkSession,
+                self._address(target.root.table.directory),
+                target.branch,
+                target.schema,
+                known,
+                target.commit_user,
+                replacing,
+                target.dynamic,
+            )
+        except Py4JJavaError as error:
+            said = str(innermost(error.java_exception).getMessage()).strip().split("\n")[0].rstrip(".")
+            raise Refused(f"Paimon does not open {target.name}: {said}", "Nothing was written.") from error
 
     def _write_rows(self, target: WriteTarget, write: Any, frame: DataFrame, is_small: bool) -> None:
         try:

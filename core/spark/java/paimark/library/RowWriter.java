@@ -17,9 +17,13 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.write.DataWriter;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Writes the rows of one task to files that no snapshot names yet. */
 final class RowWriter implements DataWriter<InternalRow> {
+    private static final Logger LOG = LoggerFactory.getLogger(RowWriter.class);
+
     /** A write buffer takes no larger part of a machine's memory, divided by the tasks that it runs at once. */
     private static final int MEMORY_PART = 4;
 
@@ -133,19 +137,25 @@ final class RowWriter implements DataWriter<InternalRow> {
         return messages;
     }
 
-    /** The task failed, or another attempt of it won: its files are deleted. */
+    /** The task failed, was killed, or another attempt of it won: its files are deleted. */
     @Override
     public void abort() throws IOException {
-        if (messages == null) {
-            // A failing write may have left its rows in buffers: what can be closed is deleted with the rest.
-            messages = List.of();
-            try {
+        // A killed task is interrupted, and no file can be closed or deleted then.
+        boolean wasInterrupted = Thread.interrupted();
+        try {
+            if (messages == null) {
+                messages = List.of();
+                // Files that are finished are known by this only. What can't be finished is deleted by `close`.
                 messages = write.prepareCommit();
-            } catch (Exception error) {
-                return;
+            }
+            CommitFiles.deleteData(table, messages);
+        } catch (Exception error) {
+            LOG.warn("Files of a task that failed may stay", error);
+        } finally {
+            if (wasInterrupted) {
+                Thread.currentThread().interrupt();
             }
         }
-        CommitFiles.deleteData(table, messages);
     }
 
     @Override

@@ -1,0 +1,92 @@
+"""What surrounds a commit of rows that Paimon's library wrote: tasks that fail, and what follows a commit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.sql import functions as sql
+
+from paimark.core.errors import Refused
+from paimark.core.spark.library.writes import LibraryWrites
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.write import find_target
+from paimark.core.storage.local import LocalFiles
+from tests.interop.written import Table
+from tests.paimon import read_rows
+from tests.spark.library_session import writes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+COLUMNS = {"k": "INT", "v": "INT"}
+ICEBERG = {"metadata.iceberg.storage": "table-location"}
+
+
+def begun(session: SparkSession, table: Table) -> tuple[LibraryWrites, WriteTarget]:
+    target = find_target({"warehouse": str(table.warehouse), "table": table.name}, False)
+    return writes_of(session, LocalFiles(str(table.warehouse))), target
+
+
+@pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])
+def test_a_task_that_fails_leaves_no_file_of_any_task(
+    tmp_path: Path, spark_of_library: SparkSession, keys: list[str]
+) -> None:
+    """The others have told what they wrote by then; the last one fails after it wrote a part of its rows."""
+    table = Table(tmp_path, "d.t", COLUMNS, keys=keys, options={"bucket": "4"} if keys else {})
+    before = table.files()
+    writes, target = begun(spark_of_library, table)
+    rows = spark_of_library.range(0, 40_000, 1, 4)
+    # Otherwise it could fail while others still tell: their files stay, as Spark asks nobody to delete them.
+    later = sql.expr("concat('the last one', coalesce(reflect('java.lang.Thread', 'sleep', 2000L), ''))")
+    value = sql.when(rows.id < 39_999, rows.id).otherwise(sql.raise_error(later))
+    with pytest.raises(CapturedException, match="the last one"):
+        writes.write(target, rows.select(rows.id.cast("int").alias("k"), value.cast("int").alias("v")))
+    assert table.files() == before
+
+
+def test_a_null_where_none_may_be_is_told_in_our_words(
+    tmp_path: Path, spark_of_library: SparkSession
+) -> None:
+    table = Table(tmp_path, "d.t", COLUMNS, keys=["k"], options={"bucket": "1"})
+    before = table.files()
+    writes, target = begun(spark_of_library, table)
+    with pytest.raises(Py4JJavaError, match=r"Column k may not be null\. Give every row a value\."):
+        writes.write(target, spark_of_library.createDataFrame([(1, 1), (None, 2)], "k INT, v INT"))
+    assert table.files() == before
+
+
+def test_a_table_that_paimon_does_not_open_is_pypaimon_s(
+    tmp_path: Path, spark_of_library: SparkSession
+) -> None:
+    table = Table(tmp_path, "d.t", COLUMNS, options={"bucket": "1"})
+    writes, target = begun(spark_of_library, table)
+    assert not writes.may_write(target)
+    with pytest.raises(Refused, match=r"Paimon does not open d\.t: You should define a 'bucket-key'"):
+        writes.write(target, spark_of_library.createDataFrame([(1, 1)], "k INT, v INT"))
+
+
+def test_iceberg_metadata_follows_the_commit(tmp_path: Path, spark_of_library: SparkSession) -> None:
+    table = Table(tmp_path, "d.t", COLUMNS, options=ICEBERG)
+    for number in (1, 2):
+        writes, target = begun(spark_of_library, table)
+        made = writes.write(target, spark_of_library.createDataFrame([(number, 1)], "k INT, v INT"))
+        assert made is not None and (made.snapshot.id, made.remark) == (number, "")
+        hint = table.directory / "metadata" / "version-hint.text"
+        assert hint.read_text() == str(number)
+
+
+def test_what_fails_after_the_commit_is_a_remark(tmp_path: Path, spark_of_library: SparkSession) -> None:
+    """The rows are in the table: nothing is taken back, and no file of theirs is deleted."""
+    table = Table(tmp_path, "d.t", COLUMNS, options=ICEBERG)
+    table.write([(1, 1)])
+    hint = table.directory / "metadata" / "version-hint.text"
+    (hint / "x").mkdir(parents=True)
+    writes, target = begun(spark_of_library, table)
+    made = writes.write(target, spark_of_library.createDataFrame([(2, 2)], "k INT, v INT"))
+    assert made is not None and made.snapshot.id == 2
+    assert "version-hint.text" in made.remark
+    assert read_rows(table.warehouse, table.name) == [{"k": 1, "v": 1}, {"k": 2, "v": 2}]
