@@ -127,6 +127,10 @@ class CommitsRescued(Result, frozen=True, kw_only=True):
 class Undone(Result, frozen=True, kw_only=True):
     """`undone` is the action that was taken back; `facts` are those of the undo.
 
+    If the branch that kept the previous main stays, because a job committed to it just then, `facts` has its
+    name as `archive`, the number of these commits as `late_commits`, and as `stays` which they are, by whom,
+    and what to do.
+
     If that action was a change of many, `parts` has one result for each part.
     """
 
@@ -165,7 +169,10 @@ class RolledBack(Result, frozen=True, kw_only=True):
 
 
 class Recovered(Result, frozen=True, kw_only=True):
-    """`recovered` counts the interrupted changes that were finished or taken back."""
+    """`recovered` counts the interrupted changes that were finished or taken back.
+
+    `facts` has those of a change that was finished, too.
+    """
 
     recovered: int
 

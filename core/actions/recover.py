@@ -231,7 +231,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     of_many = told_of(context, table, None) if is_of_many else ""
     said = [f"{plan.table} is whole again", became.message if became else "", of_many]
     message = ". ".join(capitalised(each) if number else each for number, each in enumerate(said) if each)
-    outcome = _outcome(plan, done, message, became.items if became else ())
+    outcome = _outcome(plan, done, message, became)
     interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
     interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
     interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]
@@ -374,6 +374,8 @@ def _recover_claim(
         savepoint_claim.undo(context, table, claim)
 
 
-def _outcome(plan: Plan, recovered: int, message: str, items: tuple[Item, ...] = ()) -> Outcome:
-    result: dict[str, str | int | bool | None] = {"recovered": recovered}
+def _outcome(plan: Plan, recovered: int, message: str, became: Done | None = None) -> Outcome:
+    """`became` is what became of an interrupted change: its facts are told as if it had not been cut off."""
+    facts, items = (became.result, became.items) if became else ({}, ())
+    result = {"recovered": recovered, **{name: fact for name, fact in facts.items() if name != "recovered"}}
     return Outcome(action=ACTION, table=plan.table, message=message, result=result, items=items)

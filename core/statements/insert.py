@@ -117,7 +117,7 @@ class Inserts:
             items=(
                 *may_be_overwritten(files, root, context.clock()),
                 *items,
-                *items_of(schema.options, "commit"),
+                *(each for each in items_of(schema.options, "commit") if each.code not in _done(context)),
             ),
             phrase=table.full_name,
             cost="one commit, through Spark",
@@ -190,7 +190,9 @@ class Inserts:
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
-            message=_message(str(facts["table"]), answer.snapshot, facts["row_count"], schema.options),
+            message=_message(
+                str(facts["table"]), answer.snapshot, facts["row_count"], schema.options, _done(context)
+            ),
             result={"snapshot_id": answer.snapshot, "row_count": facts["row_count"]},
             undo=plan.undo if answer.snapshot is not None else "",
         )
@@ -377,9 +379,16 @@ def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
     )
 
 
-def _message(label: str, snapshot: int | None, rows: object, options: Mapping[str, str]) -> str:
+def _done(context: Context) -> frozenset[str]:
+    """What Paimon's library does after its commit of rows, by the codes of what is left out without it."""
+    return frozenset({"iceberg-behind"} if has_library(context.options) else ())
+
+
+def _message(
+    label: str, snapshot: int | None, rows: object, options: Mapping[str, str], done: frozenset[str]
+) -> str:
     if snapshot is None:
         return f"There were no rows to write: nothing was committed to {label}"
     written = "" if rows is None else f", with {counted(int(str(rows)), 'row')}"
-    left = "".join(f"; {text}" for _, text in left_out(options, "commit"))
+    left = "".join(f"; {text}" for code, text in left_out(options, "commit") if code not in done)
     return f"Committed snapshot {snapshot} of {label}{written}{left}"

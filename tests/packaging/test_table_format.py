@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from paimark.core.actions.branches import going
 from paimark.core.actions.change import journal, landing
 from paimark.core.actions.change.change import Change
 from paimark.core.actions.change.owner import Owner
@@ -26,6 +27,7 @@ from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.actions.roots.barrier import notice
 from paimark.core.actions.roots.savepoint_claim import Claim
 from paimark.core.actions.tags import rename_tag
+from paimark.core.actions.undo import archive
 from paimark.core.actions.undo import replacement as undo_replacement
 from paimark.core.actions.undo import truncation as undo_truncation
 from paimark.core.demo.directory import MARKER
@@ -66,7 +68,8 @@ STEPS = {
     *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE, release_pins.RELEASES),
     *(rewrite_main.TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
     *(replace_main_branch._CLEARING, replace_main_branch._COMPARED, replace_main_branch._CLEARED),
-    *(undo_replacement._RESTORED, undo_truncation._TRY, undo_truncation._PUT_BACK, rename_tag.DELETED),
+    *(undo_replacement._DROPPED, archive.RESTORED, archive.GOES, archive.STAYS, going.MARKS),
+    *(undo_truncation._TRY, undo_truncation._PUT_BACK, rename_tag.DELETED),
 }
 TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
@@ -254,8 +257,9 @@ class Recorded(Wrapped):
             name = re.sub(chance, told, name)
         if verb == "delete":
             name = re.sub(r"(STEP-<token>)-\d+", r"\1-<n>", name)
-            # All of a root goes in no particular order, schemas last.
-            name = re.sub(r"^(branch/branch-main-.*)/(tag|snapshot)/.*", r"\1/...", name)
+            # All of a root goes in no particular order, but for its schemas, and then its hints and its mark.
+            last = "EARLIEST|LATEST|snapshot-9000000000"
+            name = re.sub(rf"^(branch/branch-main-.*)/(tag|snapshot)/(?!{last}).*", r"\1/...", name)
         line = f"{verb:7} {name}" + (f"  {step}" if step else "")
         if line not in self.lines[-1:]:
             self.lines.append(line)

@@ -37,14 +37,12 @@ POINTS = {
     "an-expiry-goes-on-in-a-branch-that-is-gone": (
         "expiry of a branch: die after write 4, the branch is deleted"
     ),
-    "an-undo-tells-of-a-branch-that-is-gone": "undo of a pointer: die after write 25, the branch is deleted",
+    "an-undo-tells-of-a-branch-that-is-gone": "undo of a pointer: die after write 29, the branch is deleted",
     "a-merge-copies-tags-of-a-branch-that-is-gone": "fast-forward: die after write 16, the branch is deleted",
     "an-undo-takes-a-snapshot-out-of-another-branch": (
-        "undo of a pointer, a tag of main's past: die after write 28, another branch gets its name"
+        "undo of a pointer, a tag of main's past: die after write 32, another branch gets its name"
     ),
-    "main-loses-its-tags-with-those-of-its-copy": (
-        "undo of a pointer, a tag of main's past: die after write 19, others commit and main expires"
-    ),
+    "jobs-can-not-tell-that-an-archive-goes": "undo of a pointer: die after write 26, open jobs go on",
     "a-recovery-deletes-a-tag-that-was-made-again": "tag goes: die after write 4, its tags are made again",
     "a-schema-goes-that-a-job-may-use": "merge with a column: die after write 12, open jobs wait",
     "a-branch-without-a-schema-is-not-named": "branch goes: die after write 9, open jobs wait",
@@ -58,6 +56,9 @@ STORIES = {
     "a-savepoint-without-its-tag-stays-so": stories.another_engine_rolls_main_back_past_a_savepoint,
     "a-tag-that-main-lost-makes-an-archive-somebodys": (
         stories.an_engine_deletes_its_tag_while_an_undo_stands_still
+    ),
+    "main-loses-its-tags-with-those-of-its-copy": (
+        stories.a_job_commits_to_an_archive_before_its_undo_is_recovered
     ),
     "a-rollback-counts-that-was-taken-back": stories.another_engine_takes_a_rollback_of_a_merge_back,
     "engines-make-tags-of-branches": stories.a_job_on_a_branch_makes_tags_by_itself,

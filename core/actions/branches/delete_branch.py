@@ -18,6 +18,8 @@ from paimark.core.actions.branches.going import (
     Late,
     agreed_on,
     came_since,
+    keep_only,
+    last_look,
     mark,
     still_goes,
     unmarked,
@@ -38,16 +40,10 @@ from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.takeover import savepoints_held_alone
-from paimark.core.actions.roots.barrier import close_before_removal
-from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_writers
+from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import (
-    SNAPSHOTS,
-    TAGS,
-    delete_files,
-    part_of,
     remove_root,
     root_files,
-    snapshot_ids,
 )
 from paimark.core.actions.roots.root_state import RootState, held_by, state
 from paimark.core.actions.said import (
@@ -68,7 +64,7 @@ from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import MAIN, SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import (
@@ -173,13 +169,12 @@ class DeleteBranch(Change[DeleteBranchState]):
         if not still_goes(hold, self._root):
             self._stays = "it is another of this name, made since"
             return
-        if _DELETES not in hold.steps and root_exists(context.files, self._root):
-            self._close()
-            if late := self._late(hold.journaled):
+        if _DELETES not in hold.steps:
+            is_there = root_exists(context.files, self._root)
+            if is_there and (late := last_look(context, self._root, _agreed(hold.journaled), progress)):
                 self._stays = f"{late} came after the plan"
                 unmarked(hold, self._root)
                 return
-        if _DELETES not in hold.steps:
             hold.note(_DELETES)
         if not has_schema(context.files, self._root):
             protect_without(context.files, self._root, progress)
@@ -192,28 +187,14 @@ class DeleteBranch(Change[DeleteBranchState]):
         progress(f"removed branch {self.state.name}")
         self._removed += release_pins.release(context, hold, self.state.name, progress, self._counts.pins)
 
-    def _close(self) -> None:
-        """Let jobs on the branch fail at their next commit, and wait for a commit that is under way."""
-        files, root = self.work.files, self._root
-        close_before_removal(files, root)
-        wait_for_writers(self.work.context, self.work.progress)
-        # The writer of such a commit sets LATEST.
-        close_before_removal(files, root)
-
     def _late(self, journaled: JournaledChange) -> Late:
-        """What came after the plan. A journal of an earlier version does not tell."""
-        if journaled.data_of(COMMITTED) is None:
-            return Late()
-        agreed = journaled.noted(COMMITTED, Agreed)
-        return came_since(self.work.files, self._root, agreed or Agreed())
+        """What came after the plan."""
+        return came_since(self.work.files, self._root, _agreed(journaled))
 
     def _keep_late(self, hold: Hold, late: Late) -> None:
         """Leave the branch with what came while its files were being deleted."""
         files, root = self.work.files, self._root
-        kept = late.paths(root)
-        gone = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in snapshot_ids(files, root)]
-        gone += part_of(root_files(files, root), TAGS)
-        delete_files(files, root, [each for each in gone if f"{root.directory}/{each}" not in kept])
+        keep_only(files, root, late)
         unmarked(hold, root)
         self._stays = f"{late} came while it was being deleted"
         lost = [each for record in late.commits[-1:] for each in missing_of(files, root, record)]
@@ -238,6 +219,7 @@ class DeleteBranch(Change[DeleteBranchState]):
                 "retired_as": None,
                 "freed_files": removed.files,
                 "freed_bytes": removed.size,
+                **({"stays": self._stays} if self._stays else {}),
             },
             before=f"branch {name}",
             after=f"branch {name}" if self._stays else f"no branch {name}",
@@ -260,6 +242,11 @@ class DeleteBranch(Change[DeleteBranchState]):
         if late:
             return [Step("delete", f"what the plan named of {branch}", f"it stays: {late} came after that")]
         return [Step("delete", branch, "and the files that only it kept, as far as they are there")]
+
+
+def _agreed(journaled: JournaledChange) -> Agreed | None:
+    """What a person agreed to lose; None if the journal is of an earlier version, which does not tell."""
+    return journaled.noted(COMMITTED, Agreed) if journaled.data_of(COMMITTED) is not None else None
 
 
 def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:

@@ -1,7 +1,7 @@
-"""A branch to be removed is marked before the point of no return, and its mark is removed last.
+"""A branch to be removed is marked before any of it goes, and its mark is removed last.
 
 Before a recovery, another engine may delete the rest of the branch and make another one of its name. That one
-has no mark, and stays.
+has no mark, and stays. So does a branch to which a job committed until it was closed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.roots.barrier import is_marked, put_before_removal, unmark
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.roots.barrier import close_before_removal, is_marked, put_before_removal, unmark
+from paimark.core.actions.roots.pause import wait_for_writers
 from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.figures import counted, moment
@@ -21,28 +23,36 @@ from paimark.core.table.layout import BARRIER, TAG_PREFIX, Root
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.records import Point, Snapshot, point_of
 
-_MARKS = "marks the branch as one that goes"
+MARKS = "marks the branch as one that goes"
 
 
 def mark(hold: Hold, root: Root, becomes: str) -> None:
-    """Mark a root before its removal; `becomes` is its new state or name, one word. See `unmarked`."""
-    earliest = read_if_there(hold.context.files, root.earliest_hint)
-    hold.note(_MARKS, {"earliest": None if earliest is None else earliest.decode(errors="replace")})
+    """Mark a root before its removal; `becomes` is its new state or name, one word. Idempotent."""
+    if MARKS not in hold.steps:
+        earliest = read_if_there(hold.context.files, root.earliest_hint)
+        hold.note(MARKS, {"earliest": None if earliest is None else earliest.decode(errors="replace")})
     put_before_removal(hold.context.files, root, becomes)
 
 
 def still_goes(hold: Hold, root: Root) -> bool:
     """Whether the root is still the marked branch, or is gone. Another branch of its name stays."""
     files = hold.context.files
-    return _MARKS not in hold.steps or is_marked(files, root) or not root_exists(files, root)
+    return MARKS not in hold.steps or is_marked(files, root) or not root_exists(files, root)
 
 
 def unmarked(hold: Hold, root: Root) -> None:
     """Remove the mark, because the branch stays. Idempotent; another branch of its name has no mark."""
     files = hold.context.files
     delete_temporaries(files, root.snapshots, {BARRIER})
-    earliest = (hold.journaled.data_of(_MARKS) or {}).get("earliest")
-    unmark(files, root, None if earliest is None else str(earliest).encode())
+    unmark(files, root, earliest_before(hold, root))
+
+
+def earliest_before(hold: Hold, root: Root) -> bytes | None:
+    """The EARLIEST that a root had before its mark, or has, if it was not marked; None if it had none."""
+    if MARKS not in hold.steps:
+        return read_if_there(hold.context.files, root.earliest_hint)
+    earliest = (hold.journaled.data_of(MARKS) or {}).get("earliest")
+    return None if earliest is None else str(earliest).encode()
 
 
 class Agreed(msgspec.Struct, frozen=True):
@@ -79,15 +89,53 @@ class Late(NamedTuple):
         return frozenset([*(root.snapshot(each.id) for each in self.commits), *map(root.tag, self.tags)])
 
 
-def came_since(files: Files, root: Root, agreed: Agreed) -> Late:
-    """What came to a branch later. Raises `Corrupt`.
+def came_since(files: Files, root: Root, agreed: Agreed | None, origin: Root | None = None) -> Late:
+    """What came to a branch later. Raises `Corrupt`. A journal of an earlier version does not tell `agreed`.
 
-    What another engine has deleted since is no reason to keep the rest.
+    What another engine has deleted since is no reason to keep the rest. `origin` has the same commits: if a
+    job rolled the branch back, its commits have ids that were there before, and differ from those.
     """
+    if agreed is None:
+        return Late()
     first = agreed.head.id if agreed.head else 0
     there = _commits(files, root, [each for each in snapshot_ids(files, root) if each >= first])
-    commits = (each for each in there if agreed.head is None or not agreed.head.is_of(each))
-    return Late(tuple(commits), tuple(each for each in _tags(files, root) if each not in agreed.tags))
+    later = (each for each in there if agreed.head is None or not agreed.head.is_of(each))
+    earlier = () if origin is None else _others(files, root, origin, first)
+    tags = (each for each in _tags(files, root) if each not in agreed.tags)
+    return Late((*earlier, *later), tuple(tags))
+
+
+def last_look(
+    context: Context, root: Root, agreed: Agreed | None, progress: Progress, origin: Root | None = None
+) -> Late:
+    """What came to a marked branch until now. From now on, jobs on it fail at their next commit.
+
+    It waits for a commit that is under way. Look with `came_since` again before anything is deleted: the
+    writer of a commit may stand still for longer.
+    """
+    close_before_removal(context.files, root)
+    wait_for_writers(context, progress)
+    # The writer of such a commit sets LATEST.
+    close_before_removal(context.files, root)
+    return came_since(context.files, root, agreed, origin)
+
+
+def keep_only(files: Files, root: Root, late: Late) -> None:
+    """Leave of a branch's snapshots and tags what came late, because some of the rest is gone. Idempotent."""
+    kept = late.paths(root)
+    paths = [*map(root.snapshot, snapshot_ids(files, root)), *map(root.tag, _tags(files, root))]
+    for path in paths:
+        if path not in kept:
+            files.delete(path)
+
+
+def _others(files: Files, root: Root, origin: Root, before: int) -> list[Snapshot]:
+    """The snapshots with ids below `before` that are others than those of `origin`."""
+    ids = set(snapshot_ids(files, root)).intersection(snapshot_ids(files, origin))
+    shared = sorted(each for each in ids if each < before)
+    theirs = {each.id: point_of(each) for each in _commits(files, origin, shared)}
+    ours = _commits(files, root, shared)
+    return [each for each in ours if each.id in theirs and not theirs[each.id].is_of(each)]
 
 
 def _commits(files: Files, root: Root, ids: Sequence[int]) -> list[Snapshot]:

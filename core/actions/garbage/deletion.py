@@ -349,21 +349,19 @@ class DeleteReference(Change[TargetState]):
             # The id is never given again, although its file is deleted.
             savepoint_claim.raise_hint(files, target.table, target.savepoint.id)
             files.delete(target.table.savepoint(target.savepoint.id))
-        later = set[str]()
+        paths = {root: root.tag(target.tag_name) for root in target.roots}
         if _TAGS_GONE not in hold.steps:
-            paths = {root: root.tag(target.tag_name) for root in target.roots}
             later = others_since(hold, paths.values())
             for root, path in paths.items():
-                if path in later:
-                    self._stays.append(path)
-                elif _is_still(files, root, target):
+                if path not in later and _is_still(files, root, target):
                     files.delete(path)
-            if not self._stays:
+            if not any(map(files.exists, paths.values())):
                 success_file.delete(files, target.home, target.tag_name, self.work.progress)
             hold.note(_TAGS_GONE)
         # Not earlier: it would guard the tag that is deleted.
         guard_tags.repair_held(files, target.table)
-        if gone := [path for path in target.paths if path not in later]:
+        self._stays = [path for path in paths.values() if files.exists(path)]
+        if gone := [path for path in target.paths if path not in self._stays]:
             self.work.progress(f"deleted {' and '.join(gone)}")
         to_delete = replace(target.to_delete, paths=frozenset())
         self._removed = remove(self.work.context, hold, to_delete, self.work.progress, count=self._count)

@@ -56,21 +56,23 @@ def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schem
             # LATEST names the barrier until the table directory is main.
             wanted = [name for name in part_of(names, part) if name not in _HINTS]
             copy_files(files, archive, own, wanted, replacing=part != SNAPSHOTS)
-    _restore_earliest(files, own, archive)
+    _restore_earliest(files, own, read_if_there(files, archive.earliest_hint))
     changed = _own_schemas(files, archive, schema_id, schema)
     for name in reversed(_schemas_ascending(names)):
         copy_files(files, archive, own, [name], changed, replacing=True)
 
 
-def drop_guards(files: Files, table: TablePath, archive: Root, tags: Collection[str]) -> None:
+def drop_guards(
+    files: Files, table: TablePath, archive: Root, tags: Collection[str], earliest: bytes | None
+) -> None:
     """After the table directory became main again: remove the barrier, and the tags that were only guards.
 
-    `tags` are the names of main's own. The guard of a snapshot that main has itself stays, as main's tag: the
-    branch keeps that snapshot. So does a pin for the archive.
+    `tags` are the names of main's own, `earliest` is its EARLIEST. The guard of a snapshot that main has
+    itself stays, as main's tag: the branch keeps that snapshot. So does a pin for the archive.
     """
     own, pins = table.root(), f"{TRUNCATION_TAG_PREFIX}{archive.label}."
     if has_barrier(files, table):
-        _restore_earliest(files, own, archive)
+        _restore_earliest(files, own, earliest)
     # Not the archive's LATEST: a job may have committed there since, and engines fail on a hint to nothing.
     newest = newest_id(files, own)
     remove_barrier(files, table, str(newest).encode() if newest else None)
@@ -84,9 +86,9 @@ def drop_guards(files: Files, table: TablePath, archive: Root, tags: Collection[
             files.delete(own.tag(tag_name))
 
 
-def _restore_earliest(files: Files, own: Root, archive: Root) -> None:
+def _restore_earliest(files: Files, own: Root, earliest: bytes | None) -> None:
     """A stock expiry of the plain name may have written another: one that is too high hides snapshots."""
-    restore_file(files, own.earliest_hint, read_if_there(files, archive.earliest_hint))
+    restore_file(files, own.earliest_hint, earliest)
 
 
 def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:

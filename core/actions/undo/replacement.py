@@ -1,6 +1,7 @@
 """Undo a replacement of main: the archived main moves back into the table directory.
 
-The main-branch file is the point of no return here, too. The branch that was main keeps every commit.
+The main-branch file is the point of no return here, too. The branch that was main keeps every commit. So does
+the archive, if a job committed to it before it was closed: then it stays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Self
 
 import msgspec
 
+from paimark.core.actions.branches.going import Agreed, agreed_on, earliest_before
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
@@ -20,7 +22,6 @@ from paimark.core.actions.follow_ups.left_out import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
-from paimark.core.actions.replace.parting import part
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import (
     clean_table_directory,
@@ -29,11 +30,11 @@ from paimark.core.actions.replace.table_directory import (
     restore,
 )
 from paimark.core.actions.replace.takeover import unreadable_refusals
-from paimark.core.actions.roots.root_files import has_more, remove_root, root_files, snapshot_ids
+from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.stray_commits import stray_commits
-from paimark.core.actions.said import nothing_lost
-from paimark.core.actions.savepoints.unprotected import protect_without
+from paimark.core.actions.said import nothing_lost, otherwise
+from paimark.core.actions.undo.archive import RESTORED, Stays, keep_if_late, remove, why_it_stays
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import age, counted
@@ -43,9 +44,6 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 
 _DROPPED = "took main's past out of the branch"
-_RESTORED = "took the guards out of the table directory"
-_GOES = "the archive goes"
-_STAYS = "the archive stays"
 
 
 @dataclass(frozen=True)
@@ -87,12 +85,15 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
 
 class UndoState(msgspec.Struct, frozen=True):
-    """The operation to undo, and the fingerprints of the branch that is main and of the main before it."""
+    """The operation to undo, and the fingerprints of the branch that is main and of the main before it.
+
+    `agreed` is what the archive had, which main has again.
+    """
 
     entry: Undoable
     main: str
     previous: str
-    head: int
+    agreed: Agreed
 
 
 class UndoReplacement(Change[UndoState]):
@@ -100,12 +101,18 @@ class UndoReplacement(Change[UndoState]):
 
     State = UndoState
 
+    def __init__(self, work: Work, state: UndoState) -> None:
+        super().__init__(work, state)
+        # Why the archive stays.
+        self._stays: Stays | None = None
+
     @classmethod
     def begin(cls, work: Work) -> Self:
         entry = undone_by(work)
         reversal = as_planned(work, _find(work.files, work.table, entry))
-        head = reversal.previous.head.snapshot.id if reversal.previous.head else 0
-        return cls(work, UndoState(entry, reversal.main.fingerprint, reversal.previous.fingerprint, head))
+        # The fingerprint is compared at the commit: then this is what main gets.
+        agreed = agreed_on(work.files, reversal.archive) if reversal.archive else Agreed()
+        return cls(work, UndoState(entry, reversal.main.fingerprint, reversal.previous.fingerprint, agreed))
 
     @property
     def _entry(self) -> Undoable:
@@ -150,53 +157,23 @@ class UndoReplacement(Change[UndoState]):
             clear_table_directory(files, table, table.root(entry.previous), None)
             return
         merge_history.hand_on(files, archive, table.root())
-        has_late = self._has_late(hold, archive)
-        own_tags = self._own_tags(hold, archive)
-        if has_late:
-            # Until the barrier goes, no engine expires main.
-            part(files, table.root(), archive, self.work.progress)
-        if _RESTORED not in hold.steps:
-            drop_guards(files, table, archive, own_tags)
-            hold.note(_RESTORED)
-            self.work.progress(_RESTORED)
-        if has_late:
-            self.work.progress(Remark(f"branch {archive.label} stays, for somebody wrote to it just then"))
+        agreed = self.state.agreed
+        self._stays = keep_if_late(hold, archive, agreed, self.work.progress)
+        if RESTORED not in hold.steps:
+            drop_guards(files, table, archive, agreed.tags, earliest_before(hold, archive))
+            hold.note(RESTORED)
+            self.work.progress(RESTORED)
+            self._stays = self._stays or keep_if_late(hold, archive, agreed, self.work.progress)
+        if self._stays is not None:
+            self.work.progress(Remark(self._stays.said(archive)))
         else:
-            protect_without(files, archive, self.work.progress)
-            remove_root(files, archive)
+            remove(hold, archive, self.work.progress)
 
     def _drop_copies(self) -> None:
         """Take main's past out of the branch again."""
         files, table, entry = self.work.files, self.work.table, self._entry
         copied = range(entry.first_copied, entry.last_copied + 1)
         drop_copies(files, table.root(entry.previous), table.root(entry.branch), copied, entry.copied_tags)
-
-    def _has_late(self, hold: Hold, archive: Root) -> bool:
-        """Whether the archive got files that the table directory lacks.
-
-        The answer is noted before the barrier goes: then other engines may roll back main and delete its
-        tags.
-        """
-        files, own, head = self.work.files, self.work.table.root(), self.state.head
-        known = self._known_tags(hold, _GOES)
-        if known is None and not has_more(files, archive, head, own):
-            known = list(Lineage(files, archive).tag_names())
-            hold.note(_GOES, {"tags": known})
-        return known is None or has_more(files, archive, head, own, known)
-
-    def _own_tags(self, hold: Hold, archive: Root) -> list[str]:
-        """The names of main's tags: those of the archive, before it gives its copies of them up."""
-        for step in (_GOES, _STAYS):
-            if (known := self._known_tags(hold, step)) is not None:
-                return known
-        names = list(Lineage(self.work.files, archive).tag_names())
-        hold.note(_STAYS, {"tags": names})
-        return names
-
-    @staticmethod
-    def _known_tags(hold: Hold, step: str) -> list[str] | None:
-        noted = hold.journaled.data_of(step)
-        return None if noted is None else list(noted["tags"])
 
     def take_back(self, hold: Hold) -> None:
         if self._archive is not None:
@@ -214,7 +191,20 @@ class UndoReplacement(Change[UndoState]):
         kept = f"Nothing of branch {branch.label}, which another engine has deleted since"
         if root_exists(self.work.files, branch):
             kept = _kept(self._entry, state(self.work.files, branch))
-        return undone(self.work, self._entry, kept)
+        done, archive = undone(self.work, self._entry, kept), self._archive
+        if self._stays is None or archive is None:
+            return done
+        item = self._stays.item(archive)
+        result = done.result | {"archive": archive.label, "stays": item.text}
+        result["late_commits"] = self._stays.commits
+        return done._replace(result=result, items=(item, *done.items))
+
+    def prospect(self, hold: Hold) -> Item:
+        archive = self._archive
+        if archive is None:
+            return super().prospect(hold)
+        stays = why_it_stays(hold, archive, self.state.agreed)
+        return super().prospect(hold) if stays is None else otherwise(stays.said(archive))
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("replace", self._entry.description, "taken back, or not, but not half")]

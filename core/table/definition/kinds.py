@@ -80,11 +80,9 @@ _REWRITE: frozenset[WriteMode] = frozenset({"rewrite"})
 _UNSEEN = "rows that are not compacted are seen by nobody there"
 
 
-def _by_library(
-    name: str, known_by: str, sign: Sign, note: str, refused: frozenset[WriteMode] | None = None
-) -> TableKind:
-    """A kind to which only Paimon's library writes, but for the modes `refused`: rewriting, if not given."""
-    return TableKind(name, known_by, sign, note, _ALL, _REWRITE if refused is None else refused)
+def _by_library(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
+    """A kind to which only Paimon's library writes. It rewrites no rows yet."""
+    return TableKind(name, known_by, sign, note, _ALL, _REWRITE)
 
 
 def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
@@ -146,7 +144,6 @@ KINDS: tuple[TableKind, ...] = (
         "`deletion-vectors.enabled`, no primary key",
         signs.without_key(signs.is_true("deletion-vectors.enabled")),
         "uses deletion vectors, which pypaimon does not carry on",
-        frozenset(),
     ),
     _refused(
         "deletion vectors of keys",
@@ -291,7 +288,6 @@ KINDS: tuple[TableKind, ...] = (
         "`commit.callbacks`",
         signs.is_set(r"commit\.callbacks"),
         "asks for calls at each commit that pypaimon does not make",
-        frozenset(),
     ),
     _refused(
         "commits that others check",

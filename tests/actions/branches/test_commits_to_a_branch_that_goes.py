@@ -52,6 +52,7 @@ def test_a_commit_right_after_the_decision_keeps_the_branch(with_branch: Context
     outcome = done(context_on(warehouse, meanwhile), ACTION, name="fix")
     assert outcome.message.startswith("Branch fix of shop.orders stays: snapshot 5 by ")
     assert outcome.result["freed_files"] == 0
+    assert str(outcome.result["stays"]).startswith("snapshot 5 by ")
     assert [row["order_id"] for row in rows_of(with_branch, FIX)][-3:] == [100, 101, 102]
     assert planned(with_branch, "recover").empty and verify(with_branch, ORDERS).problems == ()
 

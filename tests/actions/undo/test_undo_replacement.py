@@ -9,7 +9,9 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.barrier import close_before_removal
 from paimark.core.errors import Refused
+from paimark.core.table.layout import BARRIER
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
@@ -18,6 +20,7 @@ from tests.actions.acting import (
     ORDERS,
     Meanwhile,
     applied,
+    codes,
     contents,
     context_on,
     done,
@@ -245,7 +248,7 @@ def test_another_branch_of_the_name_keeps_what_it_has_of_main(
     done(context, "create-tag", name="first", snapshot=1)
     branched(context)
     done(context, "replace-main-branch", name="fix")
-    died(warehouse, r"STEP-\w+-5$", "undo")
+    died(warehouse, r"STEP-\w+-6$", "undo")
     shutil.rmtree(orders / "branch/branch-fix")
     create_branch(warehouse, "shop.orders", "fix", "first")
     add(context, "shop.orders$branch_fix", 901)
@@ -260,14 +263,78 @@ def test_main_keeps_its_tags_though_its_copy_stays(context: Context, warehouse: 
     done(context, "create-tag", name="past", snapshot=1)
     branched(context)
     expired(orders, 1)
-    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    archive = str(done(context, "replace-main-branch", name="fix").result["previous_main"])
     died(warehouse, r"orders/snapshot/LATEST$", "undo")
-    add(context, f"shop.orders$branch_{archive}", 9)
+    add_late(context, archive, 9)
     add(context, "shop.orders", 10)
     expired(orders, 2, 3, 4, 5)
     done(context, "recover")
     tags = Lineage(context.files, ORDERS.root()).tag_names()
     assert tags == [f"paimark.truncate.{archive}.2", "past", "v2"]
+    assert verify(context, ORDERS).problems == ()
+
+
+def add_late(context: Context, archive: str, order_id: int) -> None:
+    """Commit as a job that had read the newest snapshot before the archive was closed."""
+    root = ORDERS.root(archive)
+    newest = Lineage(context.files, root).snapshot_ids()[-1]
+    context.files.replace(root.latest_hint, str(newest).encode())
+    add(context, f"shop.orders$branch_{archive}", order_id)
+    close_before_removal(context.files, root)
+
+
+def test_a_commit_to_the_archive_until_it_was_closed_keeps_it(context: Context, warehouse: Path) -> None:
+    """The answer names the commit, its user and the way to main."""
+    branched(context)
+    archive = str(done(context, "replace-main-branch", name="fix").result["previous_main"])
+    mark = f"branch-{archive}/snapshot/{BARRIER}"
+    late = Meanwhile(context.files, mark, lambda: add(context, f"shop.orders$branch_{archive}", 9))
+    outcome = done(context_on(warehouse, late), "undo")
+    head = Lineage(context.files, ORDERS.root(archive)).latest()
+    assert head is not None
+    stays = item(outcome, "archive-stays")
+    told = f"branch {archive} stays, for it got what main has not: snapshot 6 by {head.commit_user}, of "
+    assert stays.text.startswith(told) and (stays.kind, stays.count, stays.is_grave) == ("not", 1, True)
+    assert f"`paimark merge-branch shop.orders --name {archive}` brings it to main" in stays.text
+    assert outcome.result["archive"] == archive and outcome.result["late_commits"] == 1
+    assert outcome.result["stays"] == stays.text
+    assert verify(context, ORDERS).problems == ()
+    done(context, "merge-branch", name=archive)
+    assert 9 in [row["order_id"] for row in rows_of(context, ORDERS.root())]
+    done(context, "delete-branch", name=archive)
+    assert branch_names(context.files, ORDERS) == ["fix"]
+
+
+def test_a_job_fails_once_its_archive_goes(context: Context, warehouse: Path) -> None:
+    branched(context)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    died(warehouse, rf"branch-{archive}/snapshot/LATEST$", "undo")
+    with pytest.raises(Exception, match="Expecting value"):
+        add(context, f"shop.orders$branch_{archive}", 9)
+    outcome = done(context, "recover")
+    assert branch_names(context.files, ORDERS) == ["fix"] and codes(outcome, "not") == []
+    assert verify(context, ORDERS).problems == ()
+
+
+def test_a_commit_that_was_under_way_can_be_read_though_the_archive_was_going(
+    context: Context, warehouse: Path
+) -> None:
+    branched(context)
+    archive = str(done(context, "replace-main-branch", name="fix").result["previous_main"])
+    died(warehouse, r"STEP-\w+-6$", "undo")
+    add_late(context, archive, 9)
+    root = ORDERS.root(archive)
+    # What the removal has taken until it died.
+    for path in (root.snapshot(2), root.snapshot(5), root.schema(0)):
+        context.files.delete(path)
+    [told] = [each.text for each in planned(context, "recover").items if each.code == "recovers-otherwise"]
+    assert told.startswith(f"branch {archive} stays, for it got what main has not: snapshot 6 by ")
+    outcome = done(context, "recover")
+    assert item(outcome, "archive-stays").count == 1
+    assert outcome.result["archive"] == archive and outcome.result["recovered"] == 1
+    assert Lineage(context.files, root).snapshot_ids() == [5, 6]
+    rows = [row["order_id"] for row in rows_of(context, ORDERS.root())]
+    assert sorted(row["order_id"] for row in rows_of(context, root)) == sorted([*rows, 9])
     assert verify(context, ORDERS).problems == ()
 
 

@@ -206,12 +206,15 @@ def test_a_branch_that_ends_before_what_iceberg_knows_does_not_become_main(
     assert not planned(context, "replace-main-branch", table=TABLE, name="b", layout="overwrite").refusals
 
 
-def test_an_insert_says_that_iceberg_readers_do_not_see_it(
-    context: Context, tmp_path: Path, judge: Judge
+def test_an_insert_says_that_iceberg_readers_do_not_see_it_unless_paimon_s_library_writes(
+    context: Context, tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Iceberg(tmp_path, judge, "table-location").put(1)
     sql = "INSERT INTO d.ice VALUES (2, 'y')"
     _, inserts = action_of_insert(read_statement(sql))
+    monkeypatch.setattr("paimark.core.statements.insert.has_library", lambda options: True)
+    assert not [each for each in inserts.plan(context, TABLE, {}).items if each.code == "iceberg-behind"]
+    monkeypatch.setattr("paimark.core.statements.insert.has_library", lambda options: False)
     plan = inserts.plan(context, TABLE, {})
     assert said(plan, "iceberg-behind").text == (
         "Iceberg readers see this only after the next commit of a stock engine "

@@ -28,9 +28,6 @@ KNOWN_FAULTS = frozenset(
         ("expiry of a branch", "main is fast-forwarded"),
         ("pointer", "main is fast-forwarded"),
         ("merge that drops a column", JOBS_WAIT),
-        ("undo of a pointer", JOBS_GO_ON),
-        ("undo of a pointer, a savepoint of the newest", JOBS_GO_ON),
-        ("undo of a pointer, a tag of main's past", JOBS_GO_ON),
         ("truncation of commits", "others commit and all that is old expires"),
         ("undo of a truncation", "others commit and all that is old expires"),
     }

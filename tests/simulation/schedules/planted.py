@@ -9,10 +9,16 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from paimark.core.actions.branches.going import Late
+import msgspec
+
+from paimark.core.actions.branches.going import Agreed, Late, came_since
 from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.garbage.dependents import Dependent
-from paimark.core.actions.undo.replacement import UndoReplacement
+from paimark.core.actions.replace.pointer import drop_copies
+from paimark.core.actions.replace.table_directory import drop_guards
+from paimark.core.actions.undo.archive import Stays, keep_if_late
+from paimark.core.actions.undo.replacement import UndoState
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.landed import Fate, Landed
@@ -63,20 +69,33 @@ def _nothing(*arguments: object, **named: object) -> None:
     """Planted for a step that is left out."""
 
 
-def _dropped_again(change: UndoReplacement, hold: Hold, archive: Root) -> bool:
-    """Planted for `_has_late`, which comes next: each recovery takes main's past out of the branch."""
-    change._drop_copies()
-    return _has_late(change, hold, archive)
+def _dropped_again(hold: Hold, archive: Root, agreed: Agreed, progress: Progress) -> Stays | None:
+    """Planted for `keep_if_late`: each recovery takes main's past out of the branch."""
+    entry = msgspec.convert(hold.journal.state, UndoState).entry
+    copied = range(entry.first_copied, entry.last_copied + 1)
+    previous, branch = hold.table.root(entry.previous), hold.table.root(entry.branch)
+    drop_copies(hold.context.files, previous, branch, copied, entry.copied_tags)
+    return keep_if_late(hold, archive, agreed, progress)
 
 
-class _TagsNow:
-    """Planted for `_own_tags`: not the tags that the archive had, but those that it has now."""
+def _without_closing(
+    context: Context, root: Root, agreed: Agreed, progress: Progress, origin: Root | None = None
+) -> Late:
+    """Planted for `last_look`: jobs can go on to commit to a branch that goes."""
+    return came_since(context.files, root, agreed, origin)
 
-    def __init__(self, hold: Hold, archive: Root) -> None:
-        self._lineage = Lineage(hold.context.files, archive)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._lineage.tag_names()
+def _beside_main(files: Files, root: Root, agreed: Agreed, origin: Root | None = None) -> Late:
+    """Planted for `came_since`: it compares with the tags that main has now."""
+    tags = Lineage(files, root.table.root()).tag_names()
+    return came_since(files, root, Agreed(agreed.head, tuple(tags)), origin)
+
+
+def _drop_all_guards(
+    files: Files, table: TablePath, archive: Root, tags: Collection[str], earliest: bytes | None
+) -> None:
+    """Planted for `drop_guards`: main keeps not the tags that the archive had, but those that it has now."""
+    drop_guards(files, table, archive, Lineage(files, archive).tag_names(), earliest)
 
 
 def _empty(*arguments: object, **named: object) -> list[object]:
@@ -94,7 +113,6 @@ def _no(*arguments: object, **named: object) -> bool:
     return False
 
 
-_has_late = UndoReplacement._has_late
 _EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
 _Change = tuple[str, object]
 # By the name of each fault: the functions that are replaced, with their replacements.
@@ -118,6 +136,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "a-deletion-takes-what-came-after-its-decision": (
         ("paimark.core.actions.branches.delete_branch.came_since", _nothing_late),
+        ("paimark.core.actions.branches.delete_branch.last_look", _nothing_late),
     ),
     "no-barrier-for-open-sessions": (
         ("paimark.core.actions.replace.replace_main_branch.put_barrier", _nothing),
@@ -136,11 +155,12 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.replace.replace_main_branch.is_whole_copy", _no),
     ),
     "a-tag-that-main-lost-makes-an-archive-somebodys": (
-        ("paimark.core.actions.undo.replacement.UndoReplacement._known_tags", _nothing),
+        ("paimark.core.actions.undo.archive.came_since", _beside_main),
     ),
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
         ("paimark.core.actions.branches.delete_branch.still_goes", _yes),
         ("paimark.core.actions.branches.delete_branch.came_since", _nothing_late),
+        ("paimark.core.actions.branches.delete_branch.last_look", _nothing_late),
     ),
     "a-recovery-moves-another-branch-of-the-name": (
         ("paimark.core.actions.branches.rename_root.still_goes", _yes),
@@ -156,10 +176,14 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.garbage.expire_snapshots.ExpireSnapshots._is_another", _no),
     ),
     "an-undo-takes-a-snapshot-out-of-another-branch": (
-        ("paimark.core.actions.undo.replacement.UndoReplacement._has_late", _dropped_again),
+        ("paimark.core.actions.undo.replacement.keep_if_late", _dropped_again),
     ),
     "main-loses-its-tags-with-those-of-its-copy": (
-        ("paimark.core.actions.undo.replacement.UndoReplacement._own_tags", _TagsNow),
+        ("paimark.core.actions.undo.replacement.drop_guards", _drop_all_guards),
+    ),
+    "jobs-can-not-tell-that-an-archive-goes": (
+        ("paimark.core.actions.undo.archive.mark", _nothing),
+        ("paimark.core.actions.undo.archive.last_look", _without_closing),
     ),
     "a-recovery-deletes-a-tag-that-was-made-again": (
         ("paimark.core.actions.garbage.deletion.others_since", _empty),

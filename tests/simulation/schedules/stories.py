@@ -18,7 +18,9 @@ from tests.simulation.world import TABLE
 
 _OLDER = 3
 # The number of the undo's last write before its finish, on these tables.
-_MAIN_IS_BACK = 20
+_MAIN_IS_BACK = 24
+# The number of its write of the main-branch file, on these tables.
+_MAIN_IS_NAMED = 9
 
 
 def a_tag_goes_that_a_branch_stands_on(bench: Bench) -> None:
@@ -96,6 +98,17 @@ def an_engine_deletes_its_tag_while_an_undo_stands_still(bench: Bench) -> None:
     bench.expire()
 
 
+def a_job_commits_to_an_archive_before_its_undo_is_recovered(bench: Bench) -> None:
+    """The archive stays, and gives up its copies of main's tags, whose snapshots have expired."""
+    bench.act("create-tag", name="past", snapshot=_OLDER - 1)
+    bench.write(None, "overwrite")
+    bench.expire()
+    _branch(bench)
+    archive = _archive(bench)
+    bench.dies(_MAIN_IS_NAMED, "die after", "undo")
+    bench.write(archive)
+
+
 def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
     """Main has the merged rows again, so the next merge must not add them twice."""
     _branch(bench)
@@ -119,6 +132,13 @@ def run_story(story: Callable[[Bench], None]) -> None:
         bench.write()
         story(bench)
         bench.rest()
+
+
+def _archive(bench: Bench) -> str | None:
+    """Make branch b main; return the branch that keeps the previous one."""
+    bench.act("replace-main-branch", name="b")
+    [archive] = [each for each in view.roots(bench.world.store) if each.label.startswith("main-")]
+    return archive.branch
 
 
 def _branch(bench: Bench) -> None:
