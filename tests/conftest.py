@@ -16,7 +16,7 @@ from paimark.core.spark.launch.session_settings import WARM_UP
 from tests.interop.judge_fixture import judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
-from tests.spark.library_session import library_session
+from tests.spark.library.session import library_session
 from tests.spark.standalone import SPARING
 from tests.storage.hadoop.hdfs_fixture import hdfs, hdfs_in_safe_mode
 from tests.storage.stores import S3Server, s3_server

@@ -26,7 +26,7 @@ from tests.interop.writing.test_written_table_kinds import (
     of_stock,
 )
 from tests.interop.written import Table
-from tests.spark.library_session import writes_of
+from tests.spark.library.session import writes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

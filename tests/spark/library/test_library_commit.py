@@ -17,7 +17,7 @@ from paimark.core.spark.writing.write import find_target
 from paimark.core.storage.local import LocalFiles
 from tests.interop.written import Table
 from tests.paimon import read_rows
-from tests.spark.library_session import writes_of
+from tests.spark.library.session import writes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,6 +15,7 @@ from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.interop.written import Table
 from tests.paimon import read_rows
+from tests.spark.library.ways import commit_begun, way
 from tests.spark.writing.test_refused_commits import (
     COLUMNS,
     ROWS,
@@ -24,7 +25,6 @@ from tests.spark.writing.test_refused_commits import (
     lineage,
     unowned,
 )
-from tests.spark.writing.ways import commit_begun, way
 
 __all__ = ["way"]
 

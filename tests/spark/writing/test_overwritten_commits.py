@@ -14,6 +14,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage.commits import Overwritten
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
+from tests.spark.library.ways import commit_begun, way
 from tests.spark.writing.test_refused_commits import (
     COLUMNS,
     ROWS,
@@ -23,7 +24,6 @@ from tests.spark.writing.test_refused_commits import (
     lineage,
     unowned,
 )
-from tests.spark.writing.ways import commit_begun, way
 
 __all__ = ["way"]
 

@@ -23,7 +23,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
 from tests.paimon import commit, open_table, read_rows
-from tests.spark.writing.ways import commit_begun, names_of, way, write_begun
+from tests.spark.library.ways import commit_begun, names_of, way, write_begun
 
 __all__ = ["way"]
 

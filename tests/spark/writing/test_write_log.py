@@ -19,9 +19,9 @@ from paimark.core.table.system_tables import system_table
 from tests.actions.acting import context_on, done, planned
 from tests.interop.written import Table
 from tests.paimon import read_rows
+from tests.spark.library.ways import commit_begun, way
 from tests.spark.writing.test_late_commits import once
 from tests.spark.writing.test_refused_commits import COLUMNS, ROWS, another, begun, instead_of_create, lineage
-from tests.spark.writing.ways import commit_begun, way
 
 __all__ = ["way"]
 

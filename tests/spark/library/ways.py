@@ -17,7 +17,7 @@ from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.lineage.commits import note_last
-from tests.spark.library_session import writes_of
+from tests.spark.library.session import writes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
