@@ -27,7 +27,7 @@ from paimark.core.spark.datasource.unlike.held_columns import require_unrenamed
 from paimark.core.spark.datasource.unlike.partition_directories import require_known_directories
 from paimark.core.spark.datasource.unlike.patches import patch_pypaimon
 from paimark.core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
-from paimark.core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
+from paimark.core.spark.datasource.unlike.unread_kinds import refuse_unread, require_kinds_read
 from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 from paimark.core.table.manifests.joined_changelogs import is_joined
 
@@ -161,8 +161,8 @@ def read_splits(
     try:
         yield from _read(scan, conditions, splits)
     # Before NotImplementedError, which is a base class of Arrow's.
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        refuse_null_vector(name, _selected_fields(scan, open_table(scan)), error)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        refuse_unread(name, _selected_fields(scan, open_table(scan)), error)
         if changed := _changed_columns(scan, splits):
             raise Refused(
                 f"A value in older files of {name} does not fit the type that its column has now "

@@ -10,6 +10,8 @@ from paimark.core.spark.datasource.field_types import atoms, file_format, writte
 
 # pyarrow's message for a Parquet file in which a VECTOR is null.
 _NULL_VECTOR = "Expected all lists to be of size"
+# And for an ORC file, which does not say that a field inside a column is never null.
+_REQUIRED = "cannot cast nullable field to non-nullable field"
 _HINT = "Leave it out; a stock engine reads it."
 
 
@@ -27,8 +29,13 @@ def require_kinds_read(name: str, table: Any, fields: Iterable[Any], splits: Ite
                 )
 
 
-def refuse_null_vector(table: str, fields: Iterable[Any], error: Exception) -> None:
-    """Raises `Refused` if `error` is pyarrow's for a VECTOR that is null, which it can't read."""
+def refuse_unread(table: str, fields: Iterable[Any], error: Exception) -> None:
+    """Raises `Refused` if `error` is pyarrow's for values that it can't read."""
+    if _REQUIRED in str(error):
+        raise Refused(
+            f"{table} has fields inside a column that are never null, which ORC files don't tell",
+            "Python can't read them: `paimark jars fetch paimon` brings Paimon's own library, which can.",
+        ) from error
     vectors = [field.name for field in fields if type(field.type).__name__ == "VectorType"]
     if vectors and _NULL_VECTOR in str(error):
         raise Refused(

@@ -36,8 +36,12 @@ abstract class RowsForPaimon implements DataGetters {
     private static final UTF8String BLANK = UTF8String.fromString(" ");
 
     SpecializedGetters values;
+    /** The column that these values are in; null for whole rows, whose columns Spark has checked. */
+    String column;
 
     abstract DataType type(int i);
+
+    abstract String column(int i);
 
     int at(int i) {
         return i;
@@ -46,7 +50,13 @@ abstract class RowsForPaimon implements DataGetters {
     @Override
     public boolean isNullAt(int i) {
         int at = at(i);
-        return at < 0 || values.isNullAt(at);
+        if (at >= 0 && !values.isNullAt(at)) {
+            return false;
+        }
+        if (column != null && !type(i).isNullable()) {
+            throw new IllegalArgumentException("Column " + column + " holds a null where its type has none");
+        }
+        return true;
     }
 
     @Override
@@ -129,7 +139,7 @@ abstract class RowsForPaimon implements DataGetters {
 
     @Override
     public InternalArray getArray(int i) {
-        return new OfArray(((ArrayType) type(i)).getElementType(), values.getArray(at(i)));
+        return new OfArray(column(i), ((ArrayType) type(i)).getElementType(), values.getArray(at(i)));
     }
 
     @Override
@@ -147,28 +157,32 @@ abstract class RowsForPaimon implements DataGetters {
 
             @Override
             public InternalArray keyArray() {
-                return new OfArray(key, map.keyArray());
+                return new OfArray(column(i), key, map.keyArray());
             }
 
             @Override
             public InternalArray valueArray() {
-                return new OfArray(item, map.valueArray());
+                return new OfArray(column(i), item, map.valueArray());
             }
         };
     }
 
     @Override
     public InternalRow getRow(int i, int fields) {
-        return new OfRow((RowType) type(i), null).of(values.getStruct(at(i), fields));
+        OfRow row = new OfRow((RowType) type(i), null).of(values.getStruct(at(i), fields));
+        row.column = column(i);
+        return row;
     }
 
     static final class OfRow extends RowsForPaimon implements InternalRow {
+        private final RowType type;
         private final DataType[] types;
         private final int[] places;
         private RowKind kind = RowKind.INSERT;
 
         /** {@code places}: where each field stands in Spark's row, -1 for null; null: in order. */
         OfRow(RowType type, int[] places) {
+            this.type = type;
             types = type.getFieldTypes().toArray(new DataType[0]);
             this.places = places;
         }
@@ -181,6 +195,11 @@ abstract class RowsForPaimon implements DataGetters {
         @Override
         DataType type(int i) {
             return types[i];
+        }
+
+        @Override
+        String column(int i) {
+            return column == null ? type.getFieldNames().get(i) : column;
         }
 
         @Override
@@ -208,7 +227,8 @@ abstract class RowsForPaimon implements DataGetters {
         private final DataType element;
         private final ArrayData array;
 
-        OfArray(DataType element, ArrayData array) {
+        OfArray(String column, DataType element, ArrayData array) {
+            this.column = column;
             this.element = element;
             this.array = array;
             values = array;
@@ -217,6 +237,11 @@ abstract class RowsForPaimon implements DataGetters {
         @Override
         DataType type(int i) {
             return element;
+        }
+
+        @Override
+        String column(int i) {
+            return column;
         }
 
         @Override
