@@ -168,6 +168,9 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root = self.work.files, self._root
         going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
         going = {each: path for each, path in going.items() if each < self.state.end}
+        if self._is_end_as_planned():
+            # Nobody has rolled the root back so far. Times can't tell it: a clock may have been set back.
+            return [*going]
         later = others_since(hold, going.values())
         return [each for each, path in going.items() if path not in later]
 
@@ -204,9 +207,15 @@ class ExpireSnapshots(Change[ExpireState]):
         """Whether another engine has deleted the branch since, and perhaps made another of its name."""
         if self.state.branch is None or self.state.first_kept is None:
             return False
-        path = self._root.snapshot(self.state.end)
-        data = read_if_there(self.work.files, path)
-        return data is None or not self.state.first_kept.is_of(Snapshot.from_json(data, path))
+        return not self._is_end_as_planned()
+
+    def _is_end_as_planned(self) -> bool:
+        """Whether the snapshot from which all stay is the very one that the plan saw."""
+        first_kept, path = self.state.first_kept, self._root.snapshot(self.state.end)
+        data = None if first_kept is None else read_if_there(self.work.files, path)
+        return (
+            first_kept is not None and data is not None and first_kept.is_of(Snapshot.from_json(data, path))
+        )
 
     def no_way_back(self) -> str:
         return GONE

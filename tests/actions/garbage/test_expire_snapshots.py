@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable
@@ -415,6 +416,26 @@ def test_a_recovery_expires_nothing_that_came_after_a_rollback(
     # The newest stays whatever comes.
     assert snapshots(orders) == [*range(3, 3 + later)]
     assert (orders / "snapshot/EARLIEST").read_text() == "3"
+    assert missing(context.files) == []
+
+
+def test_a_recovery_goes_on_after_the_clock_was_set_back(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Then the snapshots to delete seem to be younger than the expiry, whose lists of them are gone."""
+    before = read_rows(warehouse, "shop.orders")
+    with pytest.raises(Death):
+        done(
+            context_on(warehouse, DiesAfter(context.files, "snapshot-1$")), "expire-snapshots", retain_last=1
+        )
+    to_come = time.time() + 3600
+    for path in (orders / "snapshot").glob("snapshot-*"):
+        os.utime(path, (to_come, to_come))
+
+    done(context, "recover")
+
+    assert snapshots(orders) == [5]
+    assert read_rows(warehouse, "shop.orders") == before
     assert missing(context.files) == []
 
 
