@@ -49,6 +49,19 @@ class Table:
         catalog.create_table(name, definition, False)
         self._schema = PyarrowFieldParser.from_paimon_schema(fields)
 
+        self._columns = columns
+
+    def stored(self, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        """The rows as they are stored: CHAR has blanks up to its length."""
+        lengths = [int(kind[5:-1]) if kind.startswith("CHAR(") else 0 for kind in self._columns.values()]
+        return [
+            tuple(
+                value.ljust(most) if most and value is not None else value
+                for value, most in zip(row, lengths, strict=True)
+            )
+            for row in rows
+        ]
+
     @property
     def directory(self) -> Path:
         database, table = self.name.split(".")

@@ -77,7 +77,7 @@ DYNAMIC = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
 
 def goes_on(judge: Judge, table: Table, rows: Sequence[Sequence[Any]], *, looks_up: bool = True) -> None:
     """Check that stock Paimon finds the rows, can write and delete by their keys, and can compact."""
-    warehouse, name = table.warehouse, table.name
+    warehouse, name, rows = table.warehouse, table.name, table.stored(rows)
     there = judge.rows(warehouse, name)
     assert sorted(there, key=repr) == as_judged(rows)
     assert judge.misplaced(warehouse, name) == []
@@ -113,12 +113,17 @@ def test_a_partition_of_every_type_is_in_its_directory(tmp_path: Path, judge: Ju
         options = {"bucket": "2", "partition.legacy-name": legacy}
         name = f"d.{legacy}"
         table = Table(tmp_path, name, columns, keys=["p", "k"], partition_keys=["p"], options=options)
+        if legacy == "false" and kind.endswith("TIME ZONE"):
+            # They follow the zone of their writer.
+            with pytest.raises(Refused, match="would look for in another directory"):
+                table.write(rows)
+            continue
         table.write(rows)
         if legacy == "true":
             goes_on(judge, table, rows)
         else:
             judge.compact(tmp_path, name)
-            assert sorted(judge.rows(tmp_path, name), key=repr) == as_judged(rows)
+            assert sorted(judge.rows(tmp_path, name), key=repr) == as_judged(table.stored(rows))
             assert judge.misplaced(tmp_path, name) == []
 
 
@@ -133,7 +138,7 @@ def test_rows_without_a_key_go_to_their_bucket_and_partition_also_by_null(
     tables = [hashed, *([Table(tmp_path, "d.parted", columns, partition_keys=["k"])] if is_path else [])]
     for table in tables:
         table.write(rows)
-        assert sorted(judge.rows(tmp_path, table.name), key=repr) == as_judged(rows)
+        assert sorted(judge.rows(tmp_path, table.name), key=repr) == as_judged(table.stored(rows))
         assert judge.misplaced(tmp_path, table.name) == []
         if is_wide:
             there = table.files()
