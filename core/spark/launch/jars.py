@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 from paimark.core.errors import Unavailable
+from paimark.core.redaction import redacted
 from paimark.core.spark.java.sources import JAR, is_whole
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.stores.jars.cached import cached_jars
@@ -80,5 +82,15 @@ def is_too_old(release: str) -> bool:
 
 
 def loaded_jars(spark: SparkHome, options: Mapping[str, str]) -> list[Path]:
-    """All that they load. Raises `Unavailable` as `engine_jar` and `paimon_jar` do."""
-    return [engine_jar(), *paimon_jar(spark, options)[0]]
+    """All that they load. Raises `Unavailable` as `engine_jar` does, and for a library that is named in vain.
+
+    A fetched library that is damaged is said and left out: most tables are read without it.
+    """
+    try:
+        library, _ = paimon_jar(spark, options)
+    except Unavailable as error:
+        if PAIMON_JAR in options:
+            raise
+        print(redacted(f"paimark: {error.message}. {error.hint}"), file=sys.stderr)
+        library = []
+    return [engine_jar(), *library]

@@ -11,6 +11,7 @@ from paimark.core.errors import Unavailable
 from paimark.core.spark.java import sources
 from paimark.core.spark.launch import building, jars
 from paimark.core.spark.launch.home import SparkHome, find_spark
+from paimark.core.spark.stores.jars.cached import directory_of
 from paimark.core.spark.stores.jars.lists import jar_sets
 
 
@@ -71,6 +72,20 @@ def test_the_library_is_the_named_one_or_sparks_or_the_fetched(
             jars.paimon_jar(spark, {"paimon.jar": str(wrong)})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert jars.paimon_jar(spark, {}) == ([], "")
+
+
+def test_a_library_that_is_damaged_is_said_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    directory = directory_of(jar_sets()["paimon"])
+    directory.mkdir(parents=True, mode=0o700)
+    (directory / "paimon-bundle-1.4.2.jar").write_bytes(b"half a jar")
+    assert jars.loaded_jars(find_spark(), {}) == [sources.JAR]
+    told = capsys.readouterr().err
+    assert "is not the jar that it should be" in told and "Run `paimark jars fetch paimon` again." in told
+    with pytest.raises(Unavailable, match="is no jar of Paimon's library"):
+        jars.loaded_jars(find_spark(), {"paimon.jar": str(tmp_path)})
 
 
 def test_a_library_that_is_too_old_is_refused(tmp_path: Path) -> None:
