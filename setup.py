@@ -10,6 +10,8 @@ from setuptools.command.build_py import build_py
 class WithEngine(build_py):
     def run(self) -> None:
         sys.path.insert(0, str(Path(__file__).parent))
+        # Nothing of this import belongs into the wheel.
+        sys.dont_write_bytecode = True
         from paimark.core.spark.java.sources import is_whole
 
         # An editable install compiles it itself (`make setup`), whenever its sources are newer.
