@@ -15,6 +15,7 @@ from paimark.core.table.layout import TablePath
 from tests.actions.acting import applied, done, planned
 from tests.actions.merge.test_merge_goes_on import Beside
 from tests.interop.judge import Judge, comparable
+from tests.long import long_but
 
 Rows = Mapping[int, str]
 MAIN = {1: "main", 2: "main", 3: "main", 4: "main"}
@@ -64,7 +65,7 @@ def merged(context: Context, beside: Beside, table: TablePath, deed: Callable[[]
     return len(beside.writes)
 
 
-@pytest.mark.parametrize("producer", ["none", "input", "lookup", "full-compaction"])
+@pytest.mark.parametrize("producer", long_but(["none", "input", "lookup", "full-compaction"], "lookup"))
 def test_rows_of_a_job_stay(
     context: Context, engine_warehouse: Path, judge: Judge, beside: Beside, start: Start, producer: str
 ) -> None:

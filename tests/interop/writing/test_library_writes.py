@@ -26,12 +26,14 @@ from tests.interop.writing.test_written_table_kinds import (
     of_stock,
 )
 from tests.interop.written import Table
+from tests.long import long_but
 from tests.spark.library.session import writes_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PARTIAL = {**TWO, "merge-engine": "partial-update"}
+OFTEN = ("deduplicate", "dynamic buckets", "changelog input", "sequence group", "texts in a list")
 KINDS: dict[str, dict[str, str]] = {
     **{
         name: WORKING[name]
@@ -77,7 +79,7 @@ def made(session: SparkSession, warehouse: Path, name: str, **definition: Any) -
     return table
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", long_but(KINDS, *OFTEN))
 def test_ours_and_theirs_come_to_what_theirs_alone_would(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession, kind: str
 ) -> None:

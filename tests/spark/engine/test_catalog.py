@@ -14,6 +14,9 @@ from paimark.core.spark.launch.session_settings import CATALOG, DEFAULTS, WARM_U
 from paimark.core.spark.launch.settings import CATALOG_NAME
 from tests.spark.engine_fixture import ask, in_order, rows
 
+# Every other test of statements has the catalog. This one needs a second engine, for what it replaces.
+pytestmark = pytest.mark.long
+
 QUERIES = [
     "SELECT * FROM shop.orders",
     "SELECT shop.orders.price, orders.customer FROM shop.orders VERSION AS OF 2 WHERE ORDERS.order_id > 1",
