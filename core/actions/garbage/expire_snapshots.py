@@ -168,10 +168,10 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root = self.work.files, self._root
         going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
         going = {each: path for each, path in going.items() if each < self.state.end}
-        if self._is_end_as_planned():
-            # Nobody has rolled the root back so far. Times can't tell it: a clock may have been set back.
-            return [*going]
         later = others_since(hold, going.values())
+        if later and self._is_end_as_planned():
+            # Nobody has rolled the root back so far: a clock was set back.
+            later = set()
         return [each for each, path in going.items() if path not in later]
 
     def check(self, hold: Hold) -> None:
