@@ -76,7 +76,6 @@ class LibraryCommit:
         `Overwritten`: then the files stay.
         """
         try:
-            require_unchanged(self._files, self._target)
             require_last_commit(self._files, self._target.root)
             return self._tried()
         except BaseException as error:
