@@ -44,18 +44,12 @@ def first_with_rows(versions: Sequence[Version], count: Counting) -> Found | Cou
     newest = _last(left, count)
     if newest is None or not newest.rows:
         return newest
-    first = newest
-    while len(left) > 1:
-        oldest = count(left[0])
-        if oldest is None:
-            left.pop(0)
-            continue
-        if oldest.rows:
-            return Found(oldest, None, newest, 0)
-        break
-    else:
-        return Found(first, None, newest, 0)
-    before, low, high = oldest, 0, len(left) - 1
+    oldest = None
+    while len(left) > 1 and (oldest := count(left[0])) is None:
+        left.pop(0)
+    if oldest is None or oldest.rows:
+        return Found(oldest or newest, None, newest, 0)
+    first, before, low, high = newest, oldest, 0, len(left) - 1
     while high - low > 1:
         middle = (low + high) // 2
         counted = count(left[middle])
