@@ -18,7 +18,6 @@ from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.scans import NativeScans, NativeTable
 from paimark.core.spark.protocol import LISTED, Reading
-from paimark.core.spark.stores.access import StoreUnread
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
@@ -196,18 +195,18 @@ def opened_scan(
     scope: ReadScope,
 ) -> OpenedTable:
     """Open a scan for Spark's own readers, else for Paimon's library, else for the Python source."""
+    only_library = library.why(scan, scope)
     try:
-        if why := library.why(scan, scope):
-            raise NotNative(why)
+        if only_library:
+            raise NotNative(only_library)
         native = natives.open(scan.root, scan)
     except NotNative as why:
         # Leave out `beside`, because the scan is sent with every task.
         alone = replace(scan, beside=None)
-        lacking = library.lacks(scan) if library.is_wanted else ""
-        if not lacking and _can_read(library, alone):
+        if library.can_read(alone):
             told = replace(reading, scan=BY_LIBRARY)
             return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
-        if lacking and library.why(scan, scope):
+        if only_library and (lacking := library.lacks(scan)):
             raise Refused(
                 f"{scan.name} has the option {lacking}, which Paimon's library here is too old to know",
                 "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
@@ -216,16 +215,6 @@ def opened_scan(
         told = replace(reading, scan=SCANNED)
         return OpenedTable(use, reading.table, told, alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
-
-
-def _can_read(library: LibraryReads, scan: Scan) -> bool:
-    if not library.is_wanted:
-        return False
-    try:
-        library.require_readable(scan)
-    except StoreUnread:
-        return False
-    return True
 
 
 def _joined(table: OpenedTable, note: str) -> str:

@@ -19,7 +19,7 @@ from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
-from paimark.core.spark.stores.access import HadoopStores
+from paimark.core.spark.stores.access import HadoopStores, StoreUnread
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.newer_options import newer_options
 
@@ -61,8 +61,17 @@ class LibraryReads:
             return f"{match.option} is {match.value}"
         return "CHAR columns are padded to their length" if _CHAR.search(scan.schema) else ""
 
-    def require_readable(self, scan: Scan) -> None:
-        """Raises `StoreUnread` if Hadoop's clients, which the library uses, can't read the table's store."""
+    def can_read(self, scan: Scan) -> bool:
+        """Whether it may read the table, knows all its options, and reaches its store by Hadoop's clients."""
+        if not self.is_wanted or self.lacks(scan):
+            return False
+        try:
+            self._require_reached(scan)
+        except StoreUnread:
+            return False
+        return True
+
+    def _require_reached(self, scan: Scan) -> None:
         schema = scan.table_schema
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
