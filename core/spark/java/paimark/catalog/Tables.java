@@ -6,11 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
-import org.apache.spark.sql.connector.catalog.NamespaceChange;
-import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.catalog.TableCatalog;
-import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -20,9 +16,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>It has no functions, but must be a catalog of functions: otherwise Spark would report that, and not the unknown
  * function, for a word that is misspelled.
  */
-public final class Tables implements TableCatalog, SupportsNamespaces, FunctionCatalog {
+public final class Tables extends ReadOnlyCatalog implements FunctionCatalog {
     private String name;
     private volatile Resolver resolver;
+
+    public Tables() {
+        super("Spark's catalog of these tables only reads them");
+    }
 
     @Override
     public void initialize(String name, CaseInsensitiveStringMap options) {
@@ -76,21 +76,6 @@ public final class Tables implements TableCatalog, SupportsNamespaces, FunctionC
     }
 
     @Override
-    public Table alterTable(Identifier table, TableChange... changes) {
-        throw readOnly();
-    }
-
-    @Override
-    public boolean dropTable(Identifier table) {
-        throw readOnly();
-    }
-
-    @Override
-    public void renameTable(Identifier from, Identifier to) {
-        throw readOnly();
-    }
-
-    @Override
     public String[] defaultNamespace() {
         return new String[0];
     }
@@ -117,21 +102,6 @@ public final class Tables implements TableCatalog, SupportsNamespaces, FunctionC
     }
 
     @Override
-    public void createNamespace(String[] database, Map<String, String> properties) {
-        throw readOnly();
-    }
-
-    @Override
-    public void alterNamespace(String[] database, NamespaceChange... changes) {
-        throw readOnly();
-    }
-
-    @Override
-    public boolean dropNamespace(String[] database, boolean cascade) {
-        throw readOnly();
-    }
-
-    @Override
     public Identifier[] listFunctions(String[] database) {
         return new Identifier[0];
     }
@@ -142,9 +112,5 @@ public final class Tables implements TableCatalog, SupportsNamespaces, FunctionC
                 Arrays.asList(function.namespace()).isEmpty()
                         ? Identifier.of(new String[] {name}, function.name())
                         : function);
-    }
-
-    private static UnsupportedOperationException readOnly() {
-        return new UnsupportedOperationException("Spark's catalog of these tables only reads them");
     }
 }

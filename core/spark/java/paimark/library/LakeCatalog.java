@@ -17,12 +17,9 @@ import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.Identifier;
-import org.apache.spark.sql.connector.catalog.NamespaceChange;
-import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.catalog.TableCatalog;
-import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import paimark.catalog.ReadOnlyCatalog;
 
 /**
  * A warehouse as a catalog of anybody's Spark, to read: {@code spark.sql.catalog.lake} = this class, and
@@ -31,13 +28,17 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * <p>It knows what Paimon's own catalog does not: savepoints as versions, the closest savepoint where snapshots have
  * expired, and the branch that is main.
  */
-public final class LakeCatalog implements TableCatalog, SupportsNamespaces {
+public final class LakeCatalog extends ReadOnlyCatalog {
     private static final String DATABASE = ".db";
 
     private String name;
     private Path warehouse;
     private FileIO files;
     private LibraryReads reads;
+
+    public LakeCatalog() {
+        super("This catalog only reads. Change tables with `paimark`, or with Paimon's own catalog");
+    }
 
     @Override
     public void initialize(String name, CaseInsensitiveStringMap options) {
@@ -170,39 +171,5 @@ public final class LakeCatalog implements TableCatalog, SupportsNamespaces {
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
-    }
-
-    @Override
-    public Table alterTable(Identifier table, TableChange... changes) {
-        throw readOnly();
-    }
-
-    @Override
-    public boolean dropTable(Identifier table) {
-        throw readOnly();
-    }
-
-    @Override
-    public void renameTable(Identifier from, Identifier to) {
-        throw readOnly();
-    }
-
-    @Override
-    public void createNamespace(String[] database, Map<String, String> properties) {
-        throw readOnly();
-    }
-
-    @Override
-    public void alterNamespace(String[] database, NamespaceChange... changes) {
-        throw readOnly();
-    }
-
-    @Override
-    public boolean dropNamespace(String[] database, boolean cascade) {
-        throw readOnly();
-    }
-
-    private static UnsupportedOperationException readOnly() {
-        return new UnsupportedOperationException("This catalog only reads. Change tables with `paimark`, or with Paimon's own catalog");
     }
 }

@@ -33,7 +33,7 @@ import scala.collection.immutable.Seq;
  * Looks up the rows of a few keys or values by Spark's own readers, in this process, without a job.
  *
  * <p>For each key it takes the newest version, in the order of {@code merging/survive.py}. {@code lookups.py}
- * describes the input. Compiled where Spark runs (Janino: no lambdas, no generics), never on executors.
+ * describes the input. Never on executors.
  */
 public class KeyLookup {
     private static final int MOST_SHAPES = 64;

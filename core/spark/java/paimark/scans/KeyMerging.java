@@ -20,8 +20,6 @@ import scala.Function1;
 /**
  * Merges the keys of overlapping files in Spark's tasks, by Spark's own readers. {@code MergeCall} merges, in the
  * order of {@code merging/survive.py}; {@code merging.py} describes input and output.
- *
- * <p>Compiled where Spark runs (Janino: no lambdas, no generics); executors get the classes in a jar.
  */
 public class KeyMerging {
     private final SparkSession session;

@@ -21,7 +21,7 @@ import scala.Function1;
 import scala.collection.Iterator;
 
 /**
- * The rows of a file that have the wanted values. Compiled where Spark runs.
+ * The rows of a file that have the wanted values.
  *
  * <p>In batches, only the columns with conditions are read of most rows.
  */

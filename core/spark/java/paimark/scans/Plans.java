@@ -37,7 +37,7 @@ import scala.runtime.AbstractPartialFunction;
 /**
  * Describes plans in one text, and changes them in one call, where Python would need many calls.
  *
- * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
+ * <p>Never on executors.
  */
 public class Plans {
     /** Nodes under which an INSERT can hide. */

@@ -44,8 +44,6 @@ import scala.runtime.AbstractFunction2;
 
 /**
  * Sends a data frame's rows as Arrow batches, in the frames of {@code sender.py}, without Python workers.
- *
- * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar.
  */
 public class ResultRows implements BiFunction {
     private static final String ADAPTIVE = "spark.sql.adaptive.enabled";

@@ -41,9 +41,6 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Makes data frames of exactly the given files, in a table's columns.
- *
- * <p>Compiled where Spark runs, by the compiler that Spark ships for its own queries (Janino: no lambdas, no
- * generics).
  */
 public class Scans {
     /** Options of Spark's readers. Paimon's writers use the Gregorian calendar for all times, as Spark since 3.0. */

@@ -43,7 +43,7 @@ import scala.runtime.AbstractPartialFunction;
  * equal in the relevant columns. For columns of minima and maxima there are two rows: one has the minima, the other
  * the maxima. The last column tells for how many rows each one stands.
  *
- * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
+ * <p>Never on executors.
  */
 public class Summaries {
     /** The column with the number of rows that a row stands for. */

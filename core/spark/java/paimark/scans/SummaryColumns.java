@@ -25,7 +25,7 @@ import scala.collection.Iterator;
 /**
  * Finds the columns that an aggregate needs of a table's summary, as {@code Summaries} makes it.
  *
- * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
+ * <p>Never on executors.
  */
 public final class SummaryColumns {
     /** Columns of the table: those in conditions, groups and the like, and those of minima and maxima. */

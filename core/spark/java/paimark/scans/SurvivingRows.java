@@ -32,8 +32,7 @@ import scala.runtime.AbstractFunction1;
 /**
  * Formats of files with bits: the column {@code NUMBER} is null in rows whose bit is not set.
  *
- * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar. The bits of a file are
- * sent with its splits, as metadata, and never in a column: Spark copies all columns when it makes rows of
+ * <p>The bits of a file are sent with its splits, as metadata, and never in a column: Spark copies all columns when it makes rows of
  * batches.
  */
 public class SurvivingRows {
