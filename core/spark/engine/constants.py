@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from paimark.core.errors import StatementFailed
 from paimark.core.spark.engine.failures import failed
+from paimark.core.spark.engine.names.edits import Edit, Edited
 from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.expressions import CONSTANT_HINT, column_refused
-from paimark.core.travel.parse.splice import Edit, Spliced
 from paimark.core.travel.parse.tokens import Span, Token, tokenize
 from paimark.core.travel.times.zones import from_epoch
 
@@ -33,7 +33,7 @@ class Constants:
         Raises `StatementFailed`, with its position, if it is not a time, is null, or is not constant.
         """
         start, end = span
-        text = Spliced.of(sql[start:end], _edits(tokenize(sql[start:end]), now_ms, zone))
+        text = Edited.of(sql[start:end], _edits(tokenize(sql[start:end]), now_ms, zone))
         asked = f"{_BEFORE}{text.sql}{_BEHIND}"
 
         def original(position: int) -> int:

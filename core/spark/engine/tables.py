@@ -18,6 +18,7 @@ from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.scans import NativeScans, NativeTable
 from paimark.core.spark.protocol import LISTED, Reading
+from paimark.core.table.definition.newer_options import newer_options
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
@@ -38,7 +39,8 @@ class OpenedTable:
     """A resolved use of a table. Exactly one of `scan` and `system` is set; `rows` are those of `system`.
 
     `native` is set if Spark's own readers can do the scan; otherwise `why_not` has the reason, and
-    `by_library` is set if Paimon's library does it: what the statement reads for the library.
+    `by_library` is set if Paimon's library does it: what the statement reads for the library. `version` is
+    that of the state for `LakeCatalog.java`; empty if it shows what is there now.
     """
 
     use: TableUse
@@ -50,6 +52,7 @@ class OpenedTable:
     native: NativeTable | None = None
     by_library: ReadScope | None = None
     why_not: str = ""
+    version: str = ""
 
     @property
     def unread(self) -> OpenedTable:
@@ -109,6 +112,8 @@ class Opener:
         if table.scan is None:
             return table
         with failing_at(table.use.position):
+            if not self.natives.is_here:
+                return _on_server(table, table.scan)
             return opened_scan(
                 self.natives, self.library, table.use, table.scan, table.reading, scope_of(table.use)
             )
@@ -116,7 +121,7 @@ class Opener:
     def differing(self, tables: list[OpenedTable]) -> list[OpenedTable]:
         """The two versions of a difference without the files that are equal in both; otherwise `tables`."""
         scans = [table.scan for table in tables if table.scan is not None]
-        if len(scans) != 2 or len(tables) != 2:
+        if len(scans) != 2 or len(tables) != 2 or not self.natives.is_here:
             return tables
         return [
             replace_in(table, scan=side.scan, reading=replace(table.reading, note=_joined(table, side.note)))
@@ -145,7 +150,7 @@ class Opener:
         )
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
-        return OpenedTable(use, reading.table, reading, scan)
+        return OpenedTable(use, reading.table, reading, scan, version=_for_catalog(use, resolved))
 
     def _source(self, root: Root) -> TravelSource:
         return TravelSource(self.warehouse.files, root, self.zone, self.fold)
@@ -215,6 +220,23 @@ def opened_scan(
         told = replace(reading, scan=SCANNED)
         return OpenedTable(use, reading.table, told, alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
+
+
+def _on_server(table: OpenedTable, scan: Scan) -> OpenedTable:
+    """A table that a server's catalog reads. Raises `Refused` for options that its library may not know."""
+    for name, newer in newer_options(scan.table_schema.options):
+        raise Refused(
+            f"{scan.name} has the option {name}, which came with Paimon {newer.since}, and the library of a "
+            "Spark Connect server may be too old to know it",
+            "Use another --spark-master: local[*].",
+        )
+    return replace_in(table, reading=replace(table.reading, scan=BY_LIBRARY), by_library=scope_of(table.use))
+
+
+def _for_catalog(use: TableUse, resolved: Resolved | None) -> str:
+    if resolved is None:
+        return ""
+    return f"now/{resolved.snapshot.id}" if use.clause is None else resolved.name
 
 
 def _joined(table: OpenedTable, note: str) -> str:

@@ -1,6 +1,6 @@
 """Make frames of tables that Paimon's own library reads, as a source of Spark's.
 
-The library is in a jar that Spark's Java may lack: then, and over Connect, the Python source reads instead.
+The library is in a jar that Spark's Java may lack: then the Python source reads instead.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Write rows by Paimon's own library in Spark's tasks, and commit them.
 
-The library is in a jar that Spark's Java may lack: then, and over Connect, pypaimon writes what it can.
+The library is in a jar that Spark's Java may lack: then pypaimon writes what it can.
 """
 
 from __future__ import annotations
