@@ -75,9 +75,8 @@ def test_so_are_the_others(read: Callable[[Statement], object], sql: str) -> Non
         "EXPLAIN " * 20_000 + "SELECT 1",
         " ".join(f"WITH c{number} AS (SELECT 1)" for number in range(10_000)) + " SELECT 1",
         "SELECT 1 FROM t " + "MAP " * 20_000,
-        "SELECT 1 FROM t TIMESTAMP AS OF " + "(" * 20_000,
     ],
-    ids=["parentheses", "explain", "with", "map", "time"],
+    ids=["parentheses", "explain", "with", "map"],
 )
 def test_what_is_nested_too_deeply_is_refused(sql: str) -> None:
     with pytest.raises(StatementFailed, match=DEEP):

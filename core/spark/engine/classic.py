@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
-from paimark.core.spark.engine.constants import Constants
+from paimark.core.spark.engine.constants import Constants, JavaTimes
 from paimark.core.spark.engine.insert import insert_rows, insert_target
 from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.names.versions import with_versions
@@ -60,7 +60,7 @@ def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
     session, spark = EngineSession.begin(launched.session, start), launched.session
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
-    backend = Classic(session, launched, results, Constants(spark), progress)
+    backend = Classic(session, launched, results, Constants(JavaTimes(spark)), progress)
     return Runner(session, backend)
 
 

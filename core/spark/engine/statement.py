@@ -101,8 +101,8 @@ class Backend(Protocol):
     over Connect (`paimark.core.spark.engine.remote.connect`)."""
 
     @property
-    def fold(self) -> TimeFolder | None:
-        """Evaluates the times that need Spark; None if the backend can't."""
+    def fold(self) -> TimeFolder:
+        """Evaluates the times that need Spark."""
 
     def warm_up(self) -> WarmUp | None:
         """Work that makes the first statement faster; None if there is none."""

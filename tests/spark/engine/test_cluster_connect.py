@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
@@ -71,13 +70,13 @@ def test_every_clause_is_for_the_servers_catalog(remote: Engine) -> None:
     told = ask(remote, "EXPLAIN SELECT * FROM shop.orders VERSION AS OF 2").explained
     assert told.startswith("scan: paimon library shop.orders at snapshot.2")
     counts = {
-        "shop.orders AS OF TIMESTAMP '2100-01-01' o": 6,
-        "shop.orders FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP - INTERVAL '0' DAY": 6,
+        "shop.orders AS OF TIMESTAMP '2100-01-01' o": 8,
+        "shop.orders FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP - INTERVAL '0' DAY": 8,
         "shop.orders FOR SYSTEM_VERSION AS OF 1 AS o": 4,
         "shop.orders/*+ OPTIONS('scan.tag-name' = 'v2') */": 5,
         "(TABLE orders VERSION AS OF 1)": 4,
-        "orders WHERE current_database() = 'shop' AND shop.orders.price > 0": 6,
-        "shop.orders$branch_main": 6,
+        "orders WHERE current_database() = 'shop' AND shop.orders.price > 0": 8,
+        "shop.orders$branch_main": 8,
     }
     for table, count in counts.items():
         assert rows(remote, f"SELECT count(*) AS n FROM {table}", database="shop") == [{"n": count}], table
@@ -166,7 +165,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 @pytest.mark.long
 def test_a_server_without_the_jars_is_refused_with_the_line_to_add(tmp_path: Path) -> None:
     with connect_server(tmp_path / "server") as master:
-        start = [sys.executable, "-m", "paimark", "--warehouse", str(tmp_path), "--spark-master", master]
-        told = subprocess.run([*start, "sql", "SELECT 1"], capture_output=True, text=True, check=False)
-    assert told.returncode != 0
-    assert "it lacks the jars" in told.stderr and "--conf spark.jars=/" in told.stderr
+        engine = Engine(Settings(str(tmp_path), spark_master=master), tmp_path / "engine.log")
+        with closing(engine), pytest.raises(Unavailable, match="it lacks the jars") as told:
+            list(engine.run("SELECT 1"))
+    assert told.value.hint.startswith("Start the server with --conf spark.jars=/")

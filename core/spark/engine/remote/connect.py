@@ -20,6 +20,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import in_zone, ipc_stream
+from paimark.core.spark.engine.constants import Constants, ServerTimes
 from paimark.core.spark.engine.failures import sentences
 from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.names.versions import with_versions
@@ -35,6 +36,7 @@ from paimark.core.spark.results.results import presentable, tell_columns, tell_r
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.stores.addresses import hadoop_address
 from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
 
 if TYPE_CHECKING:
@@ -110,11 +112,12 @@ class Connect:
 
     def __init__(self, session: EngineSession) -> None:
         self.session = session
+        self._constants = Constants(ServerTimes(session.spark))
         self._database: str | None = ""
 
     @property
-    def fold(self) -> None:
-        return None
+    def fold(self) -> TimeFolder:
+        return self._constants.fold
 
     def warm_up(self) -> None:
         """None: the server has been running before."""
