@@ -119,23 +119,25 @@ def _edits(sql: str, span: Span, now_ms: int, zone: tzinfo) -> list[Edit]:
         elif token.text == ")" and calls:
             edits += _of_flink(calls.pop(), tokens[: index + 1])
         before = tokens[index - 1].text.upper() if index else ""
+        is_present = token.upper in _PRESENT and before != "."
+        if not is_present and not (before in ("AS", "::") and token.upper.startswith("TIMESTAMP")):
+            continue
         digits, behind = _digits(tokens, index + 1)
         if digits > _MOST_DIGITS or (before == "::" and digits in _CUT):
             raise SqlRefused(
                 f"{digits} digits after the second can't be had", _DIGITS, sql, start + token.start
             )
-        if token.upper in _PRESENT and before != ".":
+        if is_present:
             edits.append(
                 Edit(token.start, tokens[behind - 1].end, _present(token.upper, digits, now_ms, zone))
             )
-        elif before in ("AS", "::") and token.upper.startswith("TIMESTAMP"):
-            kind, behind = _type(tokens, token.upper, behind)
-            edits.append(Edit(token.start, tokens[behind - 1].end, kind))
-            if digits in _CUT and calls and tokens[behind : behind + 1]:
-                step = 10 ** (6 - digits)
-                edits.append(Edit(calls[-1].start, calls[-1].start, "timestamp_micros(unix_micros(CAST("))
-                end_of_cast = tokens[behind].end
-                edits.append(Edit(end_of_cast, end_of_cast, f" AS TIMESTAMP)) div {step} * {step})"))
+            continue
+        kind, behind = _type(tokens, token.upper, behind)
+        edits.append(Edit(token.start, tokens[behind - 1].end, kind))
+        if digits in _CUT and calls and tokens[behind : behind + 1]:
+            step, behind_cast = 10 ** (6 - digits), tokens[behind].end
+            edits.append(Edit(calls[-1].start, calls[-1].start, "timestamp_micros(unix_micros(CAST("))
+            edits.append(Edit(behind_cast, behind_cast, f" AS TIMESTAMP)) div {step} * {step})"))
     return sorted(edits, key=lambda edit: (edit.start, edit.end))
 
 

@@ -136,6 +136,8 @@ class Opener:
         table, name = named
         root = branch_root(files, table, name.branch)
         label = table.full_name + name.suffix
+        if name.system is not None and not self.natives.is_here:
+            return _listed_on_server(use, label, system_table(name.system))
         if name.system is not None:
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
@@ -231,6 +233,21 @@ def _on_server(table: OpenedTable, scan: Scan) -> OpenedTable:
             "Use another --spark-master: local[*].",
         )
     return replace_in(table, reading=replace(table.reading, scan=BY_LIBRARY), by_library=scope_of(table.use))
+
+
+def _listed_on_server(use: TableUse, label: str, system: SystemTable) -> OpenedTable:
+    if system.name == "operations":
+        raise Refused(
+            f"{label} is not listed over Spark Connect: Paimon's library does not know it",
+            "Use another --spark-master: local[*].",
+        )
+    if use.clause is not None:
+        raise StatementFailed(
+            f"{label} has no past over Spark Connect: it lists what is there now",
+            "Leave the clause out.",
+            use.clause.span[0],
+        )
+    return OpenedTable(use, label, Reading(label, "now", LISTED), None, system)
 
 
 def _for_catalog(use: TableUse, resolved: Resolved | None) -> str:

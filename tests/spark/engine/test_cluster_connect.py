@@ -63,6 +63,8 @@ def test_limits_and_what_is_listed(remote: Engine) -> None:
     assert limited.finish.truncated and [row["order_id"] for row in limited.rows] == [1, 2, 3]
     assert in_order(rows(remote, "SHOW TABLES IN shop"))[0]["tableName"] == "events"
     assert [row["tag_name"] for row in rows(remote, "SELECT tag_name FROM shop.`orders$tags`")] == ["v2"]
+    for table in ("`orders$files` VERSION AS OF 1", "`orders$operations`"):
+        assert "over Spark Connect" in ask(remote, f"SELECT * FROM shop.{table}").failure.message
 
 
 @pytest.mark.long
@@ -72,6 +74,7 @@ def test_every_clause_is_for_the_servers_catalog(remote: Engine) -> None:
     counts = {
         "shop.orders AS OF TIMESTAMP '2100-01-01' o": 8,
         "shop.orders FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP - INTERVAL '0' DAY": 8,
+        "shop.orders TIMESTAMP AS OF dateadd(DAY, 1, CURRENT_TIMESTAMP(3)) o": 8,
         "shop.orders FOR SYSTEM_VERSION AS OF 1 AS o": 4,
         "shop.orders/*+ OPTIONS('scan.tag-name' = 'v2') */": 5,
         "(TABLE orders VERSION AS OF 1)": 4,
@@ -82,6 +85,9 @@ def test_every_clause_is_for_the_servers_catalog(remote: Engine) -> None:
         assert rows(remote, f"SELECT count(*) AS n FROM {table}", database="shop") == [{"n": count}], table
     period = ask(remote, "SELECT * FROM shop.orders FOR SYSTEM_TIME FROM 1 TO 2").failure
     assert "is a period" in period.message and period.position == 26
+    wrong = "SELECT * FROM shop.orders TIMESTAMP AS OF to_date(nix, 'yyyy')"
+    column = ask(remote, wrong).failure
+    assert "names a column" in column.message and column.position == wrong.index("nix")
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from paimark.core.errors import StatementFailed
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.engine.constants import Constants, JavaTimes, ServerTimes
+from paimark.core.spark.engine.constants import Constants, JavaTimes
 from paimark.core.travel.times.zones import zone_of
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, in_zone
@@ -110,11 +110,10 @@ NOT_CONSTANT = [
 
 
 @pytest.fixture
-def folders(spark_of_library: SparkSession) -> Iterator[list[Constants]]:
-    """One by Java, and one as over Connect."""
+def folder(spark_of_library: SparkSession) -> Iterator[Constants]:
     session = spark_of_library
     session.conf.set("spark.sql.session.timeZone", BERLIN)
-    yield [Constants(JavaTimes(session)), Constants(ServerTimes(session))]
+    yield Constants(JavaTimes(session))
     session.conf.unset("spark.sql.session.timeZone")
 
 
@@ -126,17 +125,17 @@ def folded(folder: Constants, expression: str) -> datetime:
     )
 
 
-def test_an_expression_is_one_moment(folders: list[Constants]) -> None:
+def test_an_expression_is_one_moment(folder: Constants) -> None:
     for expression, expected in MOMENTS:
         # Literals are read without Spark, which takes a zone only behind seconds, and its own present.
         if "20Z" not in expression and expression != "'10:20'":
-            assert [folded(each, expression) for each in folders] == [expected] * 2, expression
+            assert folded(folder, expression) == expected, expression
 
 
-def test_what_is_none_is_refused_where_it_stands(folders: list[Constants]) -> None:
+def test_what_is_none_is_refused_where_it_stands(folder: Constants) -> None:
     for expression, position, sentence in NOT_CONSTANT:
         with pytest.raises(StatementFailed) as refused:
-            folded(folders[0], expression)
+            folded(folder, expression)
         assert sentence in refused.value.message, expression
         if position is not None:
             assert refused.value.position == position, expression

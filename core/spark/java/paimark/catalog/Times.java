@@ -43,7 +43,8 @@ public final class Times {
             Origin at = query.get().origin();
             return "query " + (at.startIndex().isDefined() ? at.startIndex().get() : 0);
         }
-        Expression time = new Cast(parsed, DataTypes.TimestampType, Option.empty(), EvalMode.fromSQLConf(session.sessionState().conf()));
+        scala.Enumeration.Value mode = EvalMode.fromSQLConf(session.sessionState().conf());
+        Expression time = new Cast(parsed, DataTypes.TimestampType, Option.empty(), mode);
         Seq<String> none = seq(new ArrayList<String>());
         NamedExpression named =
                 new Alias(time, "time", NamedExpression.newExprId(), none, Option.empty(), none);
