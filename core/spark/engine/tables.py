@@ -18,7 +18,6 @@ from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.scans import NativeScans, NativeTable
 from paimark.core.spark.protocol import LISTED, Reading
-from paimark.core.table.definition.newer_options import newer_options
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
@@ -113,7 +112,7 @@ class Opener:
             return table
         with failing_at(table.use.position):
             if not self.natives.is_here:
-                return _on_server(table, table.scan)
+                return _on_server(self.library, table, table.scan)
             return opened_scan(
                 self.natives, self.library, table.use, table.scan, table.reading, scope_of(table.use)
             )
@@ -148,7 +147,7 @@ class Opener:
             snapshot,
             pinned=use.clause is not None,
             scope=scope_of(use),
-            by_library=self.library.is_wanted,
+            by_library=self.library.is_wanted or not self.natives.is_here,
         )
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
@@ -224,12 +223,12 @@ def opened_scan(
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 
 
-def _on_server(table: OpenedTable, scan: Scan) -> OpenedTable:
+def _on_server(library: LibraryReads, table: OpenedTable, scan: Scan) -> OpenedTable:
     """A table that a server's catalog reads. Raises `Refused` for options that its library may not know."""
-    for name, newer in newer_options(scan.table_schema.options):
+    if lacking := library.lacks(scan):
         raise Refused(
-            f"{scan.name} has the option {name}, which came with Paimon {newer.since}, and the library of a "
-            "Spark Connect server may be too old to know it",
+            f"{scan.name} has the option {lacking}, and the library of a Spark Connect server may be too old "
+            "to know it",
             "Use another --spark-master: local[*].",
         )
     return replace_in(table, reading=replace(table.reading, scan=BY_LIBRARY), by_library=scope_of(table.use))

@@ -85,6 +85,9 @@ class LibraryReads:
         return ""
 
     def _knows(self, option: str) -> bool:
+        if not self.is_there:
+            # Over Connect the library is a server's.
+            return False
         if option not in self._known:
             # The end of a pattern is the option as the library has it.
             self._known[option] = bool(self._java.knows(option.rpartition("*.")[2]))
