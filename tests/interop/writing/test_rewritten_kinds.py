@@ -12,11 +12,11 @@ from paimark.core.table.definition import kinds
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.library.test_library_kinds import KINDS as READ
-from tests.spark.library.test_library_kinds import Kind, expected, make
+from tests.spark.library.test_library_kinds import Kind, Write, expected, make
 from tests.spark.written_tables import lineage_of, order, refused, run_write, version
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
-WRITES = [
+WRITES: list[list[Write]] = [
     [("+I", [1, 10, "a"]), ("+I", [2, 20, "b"])],
     [("+I", [1, 5, "b"]), ("+I", [3, 30, None])],
 ]
