@@ -81,6 +81,10 @@ class WatchedWrites(Wrapped):
         with self._write(f"prune {directory}"):
             self.inner.prune(directory)
 
+    def move(self, directory: str, to: str) -> None:
+        with self._write(f"move {directory}"):
+            self.inner.move(directory, to)
+
     @contextmanager
     def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
         self.writes.append(call)
