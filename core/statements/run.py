@@ -23,6 +23,7 @@ from paimark.core.statements.call import ActionCall, action_of_call
 from paimark.core.statements.dialects import IN_SQL
 from paimark.core.statements.listing.answer import Listing, events, read_listing
 from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import table_exists
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.resolving import require_versions
@@ -198,6 +199,10 @@ def _run_action(
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position
+        if called.if_exists and not table_exists(context.files, called.table):
+            nothing = f"There is no table {called.table.full_name}: nothing was to be done"
+            yield Finished(0, False, time.monotonic() - began, nothing)
+            return
         table = called.action.table(context.files, called.table.full_name)
         position = called.position
         planning = dataclasses.replace(context, progress=mode.tell)

@@ -34,7 +34,10 @@ def action_of_table_statement(
             read.position,
         )
     arguments: dict[str, object] = {"to": ".".join(map(quoted, read.to))} if read.to else {}
-    return ActionCall(action(_ACTIONS[read.kind]), table, arguments, read.position, read.position), None
+    called = ActionCall(
+        action(_ACTIONS[read.kind]), table, arguments, read.position, read.position, read.if_exists
+    )
+    return called, None
 
 
 def _truncating(read: TableStatement, database: str | None) -> tuple[ActionCall, Inserts]:
