@@ -13,6 +13,7 @@ from tests.faults import (
     takeovers,
     test_crash_points,
     test_delete_and_expire,
+    test_moved_tables,
     test_rename_tag,
     test_replace_main,
 )
@@ -46,6 +47,7 @@ def films(template: Path, tmp_path: Path) -> Iterator[tuple[str, str, Film]]:
     for number, (name, prepare) in enumerate(test_rename_tag.PREPARED.items()):
         renamed = test_rename_tag.Scene(prepare, template, tmp_path / f"renamed-{number}")
         yield "rename-tag", name, renamed.film
+    yield from test_moved_tables.films(template, tmp_path)
     shutil.copytree(template, warehouse := tmp_path / "forward/warehouse")
     merge = "merge-branch"
     forward = rewriting.scene_of(warehouse, "forward", merge, {"name": "fix"}, both=False)

@@ -24,6 +24,7 @@ from paimark.core.table.trash import DroppedTable, find_dropped, half_deleted
 
 ACTION = "delete-dropped"
 _AT_ONCE = 1000
+NEVER_BACK = "It can't be taken back"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -61,7 +62,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
-        message=f"Deleted {plan.table} for good ({counted(len(found), 'file')}, {size(freed)})",
+        message=f"Deleted {plan.table} ({counted(len(found), 'file')}, {size(freed)}). {NEVER_BACK}",
         result={"dropped_id": dropped.id, "freed_files": len(found), "freed_bytes": freed},
     )
     before = f"in the trash as {dropped.id}"
