@@ -13,8 +13,13 @@ from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.listings import newest_snapshots, savepoints_by_id
-from paimark.core.table.system_tables import Row, snapshot_row, system_table
+from paimark.core.table.system_tables import (
+    Row,
+    newest_snapshots,
+    savepoints_by_id,
+    snapshot_row,
+    system_table,
+)
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times.zones import epoch_ms

@@ -20,8 +20,7 @@ from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.listings import newest_snapshots, savepoint_rows
-from paimark.core.table.system_tables import snapshot_row, system_table
+from paimark.core.table.system_tables import newest_snapshots, savepoint_rows, snapshot_row, system_table
 from paimark.core.table.trash import dropped_tables
 
 TABLE_COLUMNS = (

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.actions.registry import ACTIONS
+from tests.actions.tables import test_moved_tables
 from tests.faults import (
     takeovers,
     test_crash_points,
     test_delete_and_expire,
-    test_moved_tables,
     test_rename_tag,
     test_replace_main,
 )

@@ -45,7 +45,7 @@ def test_a_dropped_table_comes_back_whole(context: Context, orders: Path) -> Non
     log = [each.action for each in read_operations(context.files, ORDERS)]
     assert log[-2:] == ["drop-table", "undrop"]
     # What was done before is still undone.
-    assert "create-savepoint" in done(context, "undo").message
+    assert "Deleted savepoint" in done(context, "undo").message
 
 
 def test_of_several_drops_of_a_name_one_is_chosen(context: Context, orders: Path) -> None:
