@@ -1,4 +1,4 @@
-"""Dropped tables: `shop.db/.paimark-trash/orders.20261128T223100Z-a1b2c3`, each whole as it was.
+"""Dropped tables: `shop.db/.paimark-trash/orders.20261128T223100123Z-a1b2c3`, each whole as it was.
 
 No engine takes the directory for a table: it has no schema, and its name begins with a dot. A dropped table
 has its branches, tags, savepoints and log, and comes back with them.
@@ -19,8 +19,9 @@ from paimark.core.table.names import near_names
 _TRASH = ".paimark-trash"
 # A table that is being deleted for good: nobody takes it out again.
 _GOING = ".going"
-_NAME = re.compile(r"(?P<table>.+)\.(?P<time>\d{8}T\d{6}Z)-(?P<mark>[0-9a-f]{6})", re.DOTALL)
-_TIME = "%Y%m%dT%H%M%SZ"
+_NAME = re.compile(r"(?P<table>.+)\.(?P<time>\d{8}T\d{9}Z)-(?P<mark>[0-9a-f]{6})", re.DOTALL)
+# With microseconds. In a name, milliseconds tell two drops apart that follow each other at once.
+_TIME = "%Y%m%dT%H%M%S%f"
 
 
 class DroppedTable(NamedTuple):
@@ -42,14 +43,15 @@ class DroppedTable(NamedTuple):
     @property
     def dropped_at(self) -> int:
         """Epoch ms."""
-        moment = datetime.strptime(self.id.partition("-")[0], _TIME).replace(tzinfo=UTC)
+        time = self.id.partition("Z-")[0]
+        moment = datetime.strptime(f"{time}000", _TIME).replace(tzinfo=UTC)
         return round(moment.timestamp() * 1000)
 
 
 def new_drop(table: TablePath, now_ms: int) -> DroppedTable:
     """The place of a table that is dropped now."""
-    moment = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_TIME)
-    return DroppedTable(table, f"{moment}-{secrets.token_hex(3)}")
+    time = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_TIME)[:-3]
+    return DroppedTable(table, f"{time}Z-{secrets.token_hex(3)}")
 
 
 def dropped_tables(files: Files, database: str) -> list[DroppedTable]:
