@@ -26,7 +26,7 @@ from paimark.core.errors import Cancelled, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import has_library
-from paimark.core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
+from paimark.core.spark.protocol import ActionTask, Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.units import unit_of
@@ -244,7 +244,7 @@ def engine_of(context: Context) -> Iterator[Engine]:
         engine.close()
 
 
-def answer_of(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResult:
+def answer_of(engine: Engine, task: ActionTask, progress: Progress) -> TaskResult:
     """The last result of a task. Raises the engine's error."""
     last_result = TaskResult()
     for result in _answers(engine, task, progress):
@@ -252,7 +252,7 @@ def answer_of(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResu
     return last_result
 
 
-def _answers(engine: Engine, task: Ask | Write, progress: Progress) -> Generator[TaskResult]:
+def _answers(engine: Engine, task: ActionTask, progress: Progress) -> Generator[TaskResult]:
     tenths = 0
     with closing(engine.do(task)) as events:
         for event in events:

@@ -43,7 +43,7 @@ class TableKind:
 
     `note` follows the table's name in messages: why writes are refused, or a property of a kind that works.
     `refused` are the modes that don't write to it without Paimon's library, `library_refuses` those that
-    don't with it.
+    don't with it. `compacts`: that library compacts it, and knows all that is to be known of it.
     """
 
     name: str
@@ -52,6 +52,7 @@ class TableKind:
     note: str
     refused: frozenset[WriteMode] = frozenset()
     library_refuses: frozenset[WriteMode] = frozenset()
+    compacts: bool = True
 
 
 class WriteRefusal(NamedTuple):
@@ -75,6 +76,15 @@ def reasons(schema: TableSchema, mode: WriteMode, *, by_library: bool = False) -
     return [each.reason for each in refusals(schema, mode, by_library=by_library)]
 
 
+def compaction_refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """As `refusals`, for a compaction by Paimon's library."""
+    return [
+        WriteRefusal(f"{kind.note} ({reason})", HINT)
+        for kind in KINDS
+        if not kind.compacts and (reason := kind.sign(schema))
+    ]
+
+
 _ALL: frozenset[WriteMode] = frozenset(WRITE_MODES)
 _REWRITE: frozenset[WriteMode] = frozenset({"rewrite"})
 _UNSEEN = "rows that are not compacted are seen by nobody there"
@@ -85,9 +95,9 @@ def _by_library(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
     return TableKind(name, known_by, sign, note, _ALL, _REWRITE)
 
 
-def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
+def _refused(name: str, known_by: str, sign: Sign, note: str, *, compacts: bool = False) -> TableKind:
     """A kind to which no mode writes."""
-    return TableKind(name, known_by, sign, note, _ALL, _ALL)
+    return TableKind(name, known_by, sign, note, _ALL, _ALL, compacts)
 
 
 KINDS: tuple[TableKind, ...] = (
@@ -133,7 +143,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.aggregates_otherwise(FUNCTIONS)),
         "aggregates rows of a key by rules that this version does not know",
     ),
-    _refused(
+    _by_library(
         "the first row of a key",
         "`merge-engine` = `first-row`",
         signs.keyed(signs.has("merge-engine", "first-row")),
@@ -145,7 +155,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.without_key(signs.is_true("deletion-vectors.enabled")),
         "uses deletion vectors, which pypaimon does not carry on",
     ),
-    _refused(
+    _by_library(
         "deletion vectors of keys",
         "`deletion-vectors.enabled` and a primary key",
         signs.keyed(signs.is_true("deletion-vectors.enabled")),
@@ -165,7 +175,7 @@ KINDS: tuple[TableKind, ...] = (
                 signs.has("changelog-producer", "lookup", "full-compaction"), signs.is_true("force-lookup")
             )
         ),
-        "gets the changelog of new rows when a stock engine compacts them; batch reads have them at once",
+        "gets the changelog of new rows when they are compacted; batch reads have them at once",
     ),
     TableKind(
         "buckets made as it grows",
@@ -185,7 +195,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.postpones_buckets),
         "postpones its buckets, and rows in none of them are seen by nobody there",
     ),
-    _refused(
+    _by_library(
         "postponed buckets, for each write",
         "`bucket` = -2 and `postpone.batch-write-fixed-bucket` = `false`",
         signs.keyed(
@@ -221,7 +231,7 @@ KINDS: tuple[TableKind, ...] = (
         "rows that expire",
         "`record-level.expire-time`",
         signs.keyed(signs.is_set(r"record-level\.expire-time")),
-        "drops rows that have expired when a stock engine compacts it",
+        "drops rows that have expired when it is compacted",
     ),
     TableKind(
         "reading from a second branch",
@@ -270,18 +280,21 @@ KINDS: tuple[TableKind, ...] = (
         "`file.format` other than `parquet`, `orc`, `avro`",
         signs.has_other("file.format", "parquet", "orc", "avro"),
         "has files of a format that this version does not write",
+        compacts=True,
     ),
     _refused(
         "maps in Avro files",
         "`file.format` = `avro` and a column that holds a `MAP`",
         signs.maps_in_avro,
         "holds maps, which this version does not write to Avro files",
+        compacts=True,
     ),
     _refused(
         "other formats of manifests",
         "`manifest.format` other than `avro`",
         signs.has_other("manifest.format", "avro"),
         "has manifests of a format that this version does not write",
+        compacts=True,
     ),
     _by_library(
         "commits that others hear of",
@@ -309,6 +322,7 @@ KINDS: tuple[TableKind, ...] = (
         "`TIMESTAMP(7)` and finer, `VARIANT`, `BLOB`, `VECTOR`, `MULTISET`, `GEOMETRY`, `GEOGRAPHY`",
         signs.lossy_column,
         "has values that Spark can't keep as they are",
+        compacts=True,
     ),
     _refused(
         "partitions by floating point, bytes or moments",
@@ -316,5 +330,6 @@ KINDS: tuple[TableKind, ...] = (
         "with `partition.legacy-name` = `false`",
         signs.partition_without_path,
         "has partitions that stock engines would look for in another directory",
+        compacts=True,
     ),
 )

@@ -29,7 +29,7 @@ from paimark.core.spark.launch.cluster import package
 from paimark.core.spark.launch.home import pyspark_version
 from paimark.core.spark.launch.masters.masters import require_listening
 from paimark.core.spark.native.needs import ViewNeeds
-from paimark.core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
+from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgress, Start
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.travel.parse.uses import Statement
@@ -135,7 +135,7 @@ class Connect:
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         return (), self.session.views.explained(job.text, job.named)
 
-    def rewrite(self, job: Job, order: Ask | Write) -> NoReturn:
+    def rewrite(self, job: Job, order: ActionTask) -> NoReturn:
         raise _no_writing()
 
     def ask(self, job: Job) -> None:
