@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -233,12 +234,19 @@ def _text_of(failure: Any) -> str:
     return redacted(text.strip().split("\n")[0].rstrip("."))
 
 
+def _all_texts(failure: Any) -> Iterator[str]:
+    """What it says, and what each of its causes says."""
+    while failure is not None:
+        yield str(failure.getMessage())
+        failure = failure.getCause()
+
+
 def _error_of(failure: Any) -> PaimarkError:
     """What the library says, after our own words."""
     text, kind = _text_of(failure), str(innermost(failure).getClass().getName())
     if kind.startswith("java.io.") or "No space left" in text:
         return Unavailable(f"The commit can't be prepared: {text}", "Nothing was committed.")
-    outdated = any(each in text for each in _OUTDATED)
+    outdated = any(said in each for each in _all_texts(failure) for said in _OUTDATED)
     return (Outdated if outdated else Refused)(
         f"Paimon does not commit the rows: {text}", "Nothing was committed."
     )
