@@ -15,7 +15,6 @@ from pyspark.errors import PySparkException
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
-from paimark.core.spark.engine.compact import compact
 from paimark.core.spark.engine.constants import Constants
 from paimark.core.spark.engine.insert import insert_rows, insert_target
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
@@ -119,7 +118,7 @@ class Classic:
         self.session.views.queries.tag()
         if isinstance(order, Compact):
             self.session.require_writable()
-            yield compact(self.session, order)
+            yield rewrite.compact(self.session, order)
         elif isinstance(order, Write):
             self.session.require_writable()
             yield TaskResult(snapshot=rewrite.write(self.session, order))

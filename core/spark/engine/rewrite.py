@@ -1,7 +1,8 @@
-"""Do the orders of actions: query versions of a table, and write rows of such a query as one commit."""
+"""Do the orders of actions: query versions of a table, write rows of such a query as one commit, compact."""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -15,7 +16,7 @@ from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, opened_scan
-from paimark.core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
+from paimark.core.spark.protocol import COMMON, PARTITIONS, Ask, Compact, Reading, TaskResult, Version, Write
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.writing.commit import encode_partitions
 from paimark.core.spark.writing.receipt import find_written, with_receipt
@@ -25,6 +26,7 @@ from paimark.core.spark.writing.write import clustered_for
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.manifests.files import size_of
+from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.uses import TableUse
 
@@ -113,6 +115,23 @@ def write(session: EngineSession, order: Write) -> int | None:
             writer.option("target", target.to_text()).save()
         made = find_written(warehouse.files, target)
     return None if made is None else made.id
+
+
+def compact(session: EngineSession, order: Compact) -> TaskResult:
+    """Raises `Refused` as `LibraryCompaction.compact`, and Spark's error of a task."""
+    target = WriteTarget(
+        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
+        order.schema,
+        follows_main=order.follows_main,
+        commit_user=order.commit_user,
+        after_commit=None,
+        operation=COMPACTION,
+    )
+    partitions = None if order.partitions is None else [b64decode(each) for each in order.partitions]
+    made = session.writes.compaction.compact(target, is_full=order.is_full, partitions=partitions)
+    if made is None:
+        return TaskResult()
+    return TaskResult((made.remark,) if made.remark else (), made.snapshot.id)
 
 
 def _with_changed(target: WriteTarget, changed: pa.Table) -> pa.Table:

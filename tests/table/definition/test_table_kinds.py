@@ -175,8 +175,10 @@ def test_the_library_writes_more_kinds_and_the_hint_names_it() -> None:
     [refusal] = kinds.refusals(grouped, "rewrite")
     assert refusal.hint == kinds.HINT
     assert reasons(grouped, "rewrite", by_library=True) == [refusal.reason]
-    of_first = schema({"merge-engine": "first-row"})
-    assert [each.hint for each in kinds.refusals(of_first, "add", by_library=True)] == [kinds.HINT]
+    upserted = schema({"upsert-key": "v"})
+    assert [each.hint for each in kinds.refusals(upserted, "add", by_library=True)] == [kinds.HINT]
+    assert [each.hint for each in kinds.compaction_refusals(upserted)] == [kinds.HINT]
+    assert kinds.compaction_refusals(grouped) == []
     for kind in KINDS:
         assert kind.library_refuses <= kind.refused, kind.name
 
