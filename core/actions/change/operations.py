@@ -102,16 +102,18 @@ def _without_compactions(known: Sequence[Operation]) -> list[Operation]:
     A truncation is undone by snapshot ids, so main has moved on for it.
     """
     moved = {
-        (entry.root, entry.before): entry.after
+        key: entry.after
         for each in known
-        if (entry := each.way_back) is not None and entry.is_compaction
+        if (entry := each.way_back) is not None
+        and entry.is_compaction
+        and (key := _place(entry.root, entry.before)) is not None
     }
     if not moved:
         return list(known)
 
     def last(root: str | None, point: Point | None) -> Point | None:
-        while (root, point) in moved:
-            point = moved[root, point]
+        while (key := _place(root, point)) in moved:
+            point = moved[key]
         return point
 
     roots = {each.token: each.way_back.root for each in known if each.way_back is not None}
@@ -126,6 +128,10 @@ def _without_compactions(known: Sequence[Operation]) -> list[Operation]:
             now = last(roots[each.undoes], now)
         passed.append(msgspec.structs.replace(each, way_back=entry, now=now))
     return passed
+
+
+def _place(root: str | None, point: Point | None) -> tuple[str | None, int, str] | None:
+    return None if point is None else (root, point.id, point.delta_manifest_list)
 
 
 def _went_on(undone: Operation | None, undo: Operation) -> bool:
