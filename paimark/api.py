@@ -17,6 +17,7 @@ from paimark.core.errors import (
     UsageError,
 )
 from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
+from paimark.core.table.trash import DroppedTable
 from paimark.core.travel.version import SupportsTimeTravel
 from paimark.records import Branch, Field, Operation, Schema, Snapshot, Tag
 from paimark.results import (
@@ -26,6 +27,7 @@ from paimark.results import (
     BranchMerged,
     CommitsRescued,
     Compacted,
+    DroppedDeleted,
     MainReplaced,
     ManyDone,
     Recovered,
@@ -36,6 +38,9 @@ from paimark.results import (
     SavepointDeleted,
     SchemaAltered,
     SnapshotsExpired,
+    TableDropped,
+    TableRenamed,
+    TableUndropped,
     TagCreated,
     TagDeleted,
     TagRenamed,
@@ -62,6 +67,8 @@ __all__ = [
     "CommitsRescued",
     "Compacted",
     "Corrupt",
+    "DroppedDeleted",
+    "DroppedTable",
     "Field",
     "FileMissing",
     "Item",
@@ -93,6 +100,9 @@ __all__ = [
     "Step",
     "SupportsTimeTravel",
     "Table",
+    "TableDropped",
+    "TableRenamed",
+    "TableUndropped",
     "Tag",
     "TagCreated",
     "TagDeleted",

@@ -21,7 +21,7 @@ from paimark.core.actions.said import may_be_overwritten, nothing_lost, stock_wr
 from paimark.core.errors import Cancelled, FileMissing, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
-from paimark.core.spark.launch.jars import has_library
+from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import Compact, TaskResult
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
@@ -118,7 +118,7 @@ def _made(
     fate = find_commit(context.files, root, user, after)
     if fate.landed is Landed.NO and answer.snapshot is not None:
         raise overwritten(root, answer.snapshot)
-    return fate.snapshot, "".join(answer.rows)
+    return fate.snapshot, answer.remark
 
 
 def _outcome(
@@ -157,7 +157,7 @@ def _replaced(files: Files, table: TablePath, made: Snapshot) -> tuple[_Counted,
 def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
     name = found.root.table.full_name
     if not has_library(context.options):
-        yield Refusal(f"{name} can't be compacted without Paimon's library", kinds.LIBRARY_HINT)
+        yield Refusal(*NO_LIBRARY)
     if is_on(found.schema.options, "clustering.incremental"):
         yield Refusal(f"{name} is clustered as it grows, and files joined here would lose that", kinds.HINT)
     for each in kinds.compaction_refusals(found.schema):

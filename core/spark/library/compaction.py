@@ -21,6 +21,7 @@ from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit, Outdated
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.library.written_files import require_own_files
@@ -29,7 +30,6 @@ from paimark.core.spark.writing.target import WriteTarget, require_unchanged
 from paimark.core.storage.files import read_if_there
 from paimark.core.storage.open import require_conditions
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
-from paimark.core.table.definition.kinds import LIBRARY_HINT
 from paimark.core.table.lineage.commits import note_last, require_last_commit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.links import require_no_links
@@ -90,7 +90,7 @@ class LibraryCompaction:
         `LibraryCommit.make`, and Spark's error of a task.
         """
         if not is_loaded(self._session, "Compaction"):
-            raise Refused(f"{target.name} can't be compacted without Paimon's library", LIBRARY_HINT)
+            raise Refused(*NO_LIBRARY)
         files, root = self._warehouse.files, target.root
         try:
             self._stores.require_readable(self._address(root.schemas))

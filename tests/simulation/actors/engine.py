@@ -13,9 +13,6 @@ from collections.abc import Generator, Mapping
 from functools import partial
 from typing import Any
 
-from pypaimon.common.json_util import JSON
-from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
-
 from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.protocol import (
@@ -29,8 +26,8 @@ from paimark.core.spark.protocol import (
     Version,
     Write,
 )
-from paimark.core.spark.writing.commit import CreateSnapshot
 from paimark.core.spark.writing.late_commit import FileChanges
+from paimark.core.spark.writing.publishing import Publisher
 from paimark.core.spark.writing.target import (
     WriteTarget,
     has_moved,
@@ -121,17 +118,17 @@ class StandInEngine:
             parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
             self._writer.register(prepared, self._world.commits[parent].rows, parent)
             log = write_log(self._files, target)
-            create = CreateSnapshot(self._files, root, partial(require_lock, self._files, target), log)
+            publisher = Publisher(self._files, root, partial(require_lock, self._files, target), log)
             gone, new = ({each.file.name for each in delta if each.kind == kind} for kind in (DELETE, ADD))
-            create.file_changes, create.before = FileChanges(frozenset(new), frozenset(gone)), latest
-            is_made = create.commit(None, JSON.from_json(prepared.data.decode(), PaimonSnapshot), None)
-            if create.refused is not None:
-                raise create.refused
+            publisher.file_changes, publisher.before = FileChanges(frozenset(new), frozenset(gone)), latest
+            is_made = publisher.publish(prepared.identity.id, prepared.data)
+            if publisher.refused is not None:
+                raise publisher.refused
             if is_made:
                 self._world.litter -= {*prepared.metadata}
                 self._world.litter -= {TABLE.data_file("", 0, name) for name in new}
                 return prepared.identity.id
-            create.forget()
+            publisher.forget()
         raise Refused("Others committed each time that this compaction tried to")
 
     def _write(self, write: Write) -> None:
@@ -177,13 +174,13 @@ class StandInEngine:
             )
             parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
             self._register(write, prepared, after, parent)
-            snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
-            create = CreateSnapshot(self._files, target.root, partial(require_lock, self._files, target))
+            made = Snapshot.from_json(prepared.data, "the commit")
+            publisher = Publisher(self._files, target.root, partial(require_lock, self._files, target))
             added, deleted = (frozenset(each.file.name for each in entries) for entries in (new, gone))
-            create.file_changes = FileChanges(added, deleted)
-            is_made = create.commit(None, snapshot, None)
-            if create.refused is not None:
-                raise create.refused
+            publisher.file_changes = FileChanges(added, deleted)
+            is_made = publisher.publish(made.id, prepared.data)
+            if publisher.refused is not None:
+                raise publisher.refused
             if is_made:
                 self._world.litter -= {*prepared.metadata}
                 self._world.litter -= {TABLE.data_file("", 0, each.file.name) for each in new}

@@ -165,8 +165,14 @@ public final class Compaction extends Uncommitted {
     }
 
     @Override
-    Committing.Change change() {
-        return new Committing.Change(user, messages, Replacing.NOTHING, null);
+    Committing.Change change(String before) {
+        return new Committing.Change(user, messages, Replacing.NOTHING, null, before);
+    }
+
+    /** The library sees itself whether the files that this replaces are still there. */
+    @Override
+    public boolean isOutrun(String now) {
+        return false;
     }
 
     @Override

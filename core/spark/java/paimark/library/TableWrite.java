@@ -47,6 +47,7 @@ public final class TableWrite extends Uncommitted {
     private final String known;
     private final Replacing replacing;
     private NamedPartitions partitions;
+    private LaterCommits later;
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -63,6 +64,15 @@ public final class TableWrite extends Uncommitted {
     /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
     public void replace(Dataset<Row> rows) {
         partitions = new NamedPartitions(table.schema().logicalPartitionType(), rows);
+    }
+
+    /**
+     * As {@link #replace}, with the files that the partitions had in {@code head}: later ones may stay beside the rows.
+     * Without columns {@code rows} name the whole table. {@code changed} has the keys that change; null: too many.
+     */
+    public void replaceBeside(Dataset<Row> rows, String head, Dataset<Row> changed) {
+        replace(rows);
+        later = new LaterCommits(table, head, partitions, changed);
     }
 
     /** Write the rows of a query with the table's columns, by name; {@code isSmall}: in one task. */
@@ -130,8 +140,14 @@ public final class TableWrite extends Uncommitted {
     }
 
     @Override
-    Committing.Change change() {
-        return new Committing.Change(user, messages, replacing, partitions);
+    Committing.Change change(String before) {
+        return new Committing.Change(user, messages, replacing, partitions,
+                later == null ? before : later.head().toJson());
+    }
+
+    @Override
+    public boolean isOutrun(String now) throws IOException {
+        return later != null && !later.mayStay(table, Snapshot.fromJson(now), messages);
     }
 
     /**
@@ -153,14 +169,15 @@ public final class TableWrite extends Uncommitted {
         }
     }
 
-    /** The hash indexes of the partitions that are written; of an overwrite those of all. */
+    /** The hash indexes of the partitions that are written; of an overwrite those that it replaces. */
     private Set<IndexManifestEntry> indexes(String snapshot) {
         if (snapshot == null) {
             return Set.of();
         }
         Set<BinaryRow> touched = messages.stream().map(each -> ((CommitMessageImpl) each).partition()).collect(Collectors.toSet());
         return table.store().newIndexFileHandler().scan(Snapshot.fromJson(snapshot), HashIndexFile.HASH_INDEX).stream()
-                .filter(each -> replacing != Replacing.NOTHING || touched.contains(each.partition()))
+                .filter(each -> partitions != null ? partitions.test(each.partition())
+                        : replacing != Replacing.NOTHING || touched.contains(each.partition()))
                 .collect(Collectors.toSet());
     }
 
@@ -185,7 +202,7 @@ public final class TableWrite extends Uncommitted {
 
         @Override
         DataWriterFactory factory(StructType given) {
-            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed);
+            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed, later != null);
         }
 
         @Override

@@ -1,5 +1,6 @@
 package paimark.library;
 
+import java.io.IOException;
 import java.util.List;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.table.FileStoreTable;
@@ -19,7 +20,10 @@ public abstract class Uncommitted {
         table = written.at(written.state(known));
     }
 
-    abstract Committing.Change change();
+    abstract Committing.Change change(String before);
+
+    /** Whether somebody committed what can't stay beside this; {@code now} is the JSON of the newest snapshot. */
+    public abstract boolean isOutrun(String now) throws IOException;
 
     /** Whether the tasks stood on buckets of keys that are others by now, in the snapshot with this JSON. */
     public abstract boolean hasOtherBuckets(String now);
@@ -36,7 +40,7 @@ public abstract class Uncommitted {
 
     /** Try to commit on that snapshot. {@code isFast}: leave the table's many small manifests as they are. */
     public Committing committing(String before, boolean isFast) {
-        return new Committing(written, before, isFast, change());
+        return new Committing(written, before, isFast, change(before));
     }
 
     /** Delete the files of a commit that was not made, and never will be. */
