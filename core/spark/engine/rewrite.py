@@ -30,7 +30,7 @@ from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.kinds import postponed_rows
+from paimark.core.table.definition.kinds import postponed_rows, rewriting_refusals
 from paimark.core.table.manifests.files import has_postponed_rows, size_of
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
@@ -79,6 +79,8 @@ def write(session: EngineSession, order: Write) -> TaskResult:
         next_entry=order.next_entry,
     )
     session.writes.require(target)
+    for each in rewriting_refusals(target.table_schema):
+        raise Refused(f"{order.table} {each.reason}", each.hint)
     if order.overwrite and order.head:
         # The plan has looked, but in a later try the head is another.
         head = Snapshot.from_json(order.head.encode(), "the order")

@@ -12,11 +12,10 @@ from typing import Any
 
 from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import PaimarkError, Refused
+from paimark.core.errors import Refused
 from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
 from paimark.core.spark.datasource.scan import WarehouseAccess
@@ -65,11 +64,11 @@ class LibraryCompaction:
             overwrite=False,
             head=None,
             after_commit=None,
-            receipt=None,
         )
         try:
             self.compact(follows, is_full=False, only=write)
-        except (PaimarkError, Py4JJavaError, CapturedException) as error:
+        # Whatever failed: the rows are committed.
+        except Exception as error:
             why = redacted(str(error).strip().split("\n")[0]).rstrip(".")
             return f"The rows are committed, and no reader sees them: their compaction failed. {why}. {heal}"
         return ""

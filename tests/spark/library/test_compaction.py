@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.actions.compaction.survey import survey
+from paimark.core.cli.checks.doctor_unseen import unseen_rows
 from paimark.core.errors import Refused
 from paimark.core.spark.library import compaction
 from paimark.core.spark.library.commit import Committed
@@ -316,8 +317,16 @@ def test_rows_whose_compaction_fails_stay_and_the_answer_says_what_helps(
         "`paimark compact d.t` shows them"
     )
     assert seen(judge, tmp_path, "d.t") == []
+    state = LocalFiles(str(tmp_path)), TablePath("d", "t").root()
+    [(word, detail, hint)] = unseen_rows(*state)
+    assert (
+        word == "warning"
+        and detail.startswith("No reader sees the rows of")
+        and "paimark compact d.t" in hint
+    )
     assert made(spark_of_library, tmp_path, "d.t", is_full=False) is not None
     assert seen(judge, tmp_path, "d.t") == WRITES[0]
+    assert not list(unseen_rows(*state))
 
 
 def test_a_table_that_only_a_job_compacts_is_left_to_it(
