@@ -1,6 +1,6 @@
 """Find which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
 
-The steps: `rules.merge_rules` (if it raises `Unmergeable`, the Python source reads), `rules.merge_file` for
+The steps: `rules.merge_rules` (if it raises `Unmergeable`, others read), `rules.merge_file` for
 every data file, `overlap.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
 """
 
@@ -26,8 +26,10 @@ from paimark.core.spark.sort_keys import is_text
 
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
-# What a piece of a group has at least.
-_FEWEST_ROWS = 1 << 14
+# Of a larger group, pieces take less time than all of it at once: they stay in the processor's caches.
+_MOST_AT_ONCE = 1 << 22
+# The rows of a piece.
+_FEWEST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20
 _KEPT_BYTES = 128 << 20
 # How many first rows of a file `first_bits` reads, in turn, and from how many files at most.
 _HEADS = (1 << 12, 1 << 16)
@@ -148,12 +150,16 @@ def _bits(groups: Sequence[MergeGroup], open_file: OpenFile, most: int) -> list[
 
 
 def _survivors(group: MergeGroup, open_file: OpenFile, most: int) -> list[Bits]:
-    if _key_bytes(group) <= most or len(group.files) == 1:
+    is_large = _key_bytes(group) > most or group.row_count > _MOST_AT_ONCE
+    if not is_large or len(group.files) == 1:
         return survivors(group, open_file)
-    if not group.has_row_numbers:
-        raise Unmergeable("more rows replace one another than are merged at once of orc files")
-    bits = survivors_in_pieces(group, open_file, max(most // _row_bytes(group), _FEWEST_ROWS))
-    return survivors(group, open_file) if bits is None else bits
+    if group.has_row_numbers:
+        rows = min(max(most // _row_bytes(group), _FEWEST_ROWS), _MOST_ROWS)
+        bits = survivors_in_pieces(group, open_file, rows)
+        return survivors(group, open_file) if bits is None else bits
+    if _key_bytes(group) > most:
+        raise Unmergeable("more rows of orc files replace others than are merged at once")
+    return survivors(group, open_file)
 
 
 def _key_bytes(group: MergeGroup) -> int:

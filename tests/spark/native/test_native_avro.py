@@ -33,10 +33,10 @@ def test_runs_that_overlap(
     assert len(agreed(engine, f"SELECT * FROM {name}")) == 300
     judge.put(engine_warehouse, name, [("-D", [n, "", 0.0]) for n in (1, 145, 300)])
     judge.put(engine_warehouse, name, [("+I", [n, "d", float(n)]) for n in range(299, 308)])
-    asked = f"SELECT * FROM {name} ORDER BY order_id"
+    asked = f"SELECT * FROM {name}"
     assert "rows of avro files that replace others" in ask(engine, f"EXPLAIN {asked}").explained
     ours = read_natively(engine, asked, "paimon library")
-    assert [list(row.values()) for row in ours] == sorted(judge.rows(engine_warehouse, name))
+    assert sorted(list(row.values()) for row in ours) == sorted(judge.rows(engine_warehouse, name))
     assert len(ours) == 305
 
 
