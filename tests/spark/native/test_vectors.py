@@ -77,9 +77,9 @@ def agree(engine: Engine, judge: Judge, warehouse: Path, name: str, scan: str = 
     [
         VECTORS,
         VECTORS | {"deletion-vectors.bitmap64": "true"},
-        VECTORS | {"index-file-in-data-file-dir": "true"},
+        pytest.param(VECTORS | {"index-file-in-data-file-dir": "true"}, marks=pytest.mark.long),
         VECTORS | {"merge-engine": "partial-update"},
-        VECTORS | SUM,
+        pytest.param(VECTORS | SUM, marks=pytest.mark.long),
     ],
     ids=["plain", "bitmap64", "beside data", "partial-update", "aggregation"],
 )
@@ -124,8 +124,15 @@ def test_a_table_without_keys(width: str, engine: Engine, engine_warehouse: Path
     assert [rows(engine, f"{asked} {n}") for n in (2, 3)] == [[{"n": 1100}], [{"n": 1094}]]
 
 
-@pytest.mark.parametrize("batches", ["true", "false"])
-@pytest.mark.parametrize("keys", [("k",), ()], ids=["keyed", "append"])
+@pytest.mark.parametrize(
+    ("keys", "batches"),
+    [
+        (("k",), "true"),
+        ((), "false"),
+        pytest.param(("k",), "false", marks=pytest.mark.long),
+        pytest.param((), "true", marks=pytest.mark.long),
+    ],
+)
 def test_keys_are_looked_up(
     keys: tuple[str, ...], batches: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
