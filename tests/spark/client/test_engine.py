@@ -28,7 +28,7 @@ from tests.spark.engine_fixture import ask, rows
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000)"
 # Only guards against hanging.
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 def processes_of(engine: Engine) -> list[tuple[int, str]]:
