@@ -20,13 +20,12 @@ from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups.left_out import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action
-from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from paimark.core.figures import counted, duration
 from paimark.core.spark.datasource.scan import require_counts
-from paimark.core.spark.launch.jars import has_library
 from paimark.core.spark.protocol import (
     Event,
     Failed,
@@ -43,7 +42,6 @@ from paimark.core.storage.files import Files, Unanswered
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.definition.kinds import WriteMode
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.follow_ups.options import left_out
 from paimark.core.table.landed import Fate, Landed, find_commit
@@ -82,7 +80,7 @@ class Inserts:
         """Plan the INSERT. `arguments` is ignored: the statement has all of them."""
         insert, files = self.insert, context.files
         root, schema, head = self._current_state(files)
-        refusals = read_only_refusals(context) + self._refusals(context, root, schema)
+        refusals = read_only_refusals(context) + writing_refusals(table, schema, context.options)
         if head is not None:
             refusals += _uncounted(table, head.snapshot)
         links = map(link_in_the_way, linked_directories(files, table))
@@ -117,12 +115,12 @@ class Inserts:
             items=(
                 *may_be_overwritten(files, root, context.clock()),
                 *items,
-                *(each for each in items_of(schema.options, "commit") if each.code not in _done(context)),
+                *items_of(schema.options, "rows"),
             ),
             phrase=table.full_name,
             cost="one commit, through Spark",
             refusals=tuple(refusals),
-            undo=_undo(context, root, self.branch, schema, head),
+            undo=_undo(root, self.branch, schema, head),
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -190,9 +188,7 @@ class Inserts:
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
-            message=_message(
-                str(facts["table"]), answer.snapshot, facts["row_count"], schema.options, _done(context)
-            ),
+            message=_message(str(facts["table"]), answer.snapshot, facts["row_count"], schema.options),
             result={"snapshot_id": answer.snapshot, "row_count": facts["row_count"]},
             undo=plan.undo if answer.snapshot is not None else "",
         )
@@ -204,13 +200,6 @@ class Inserts:
     def _current_state(self, files: Files) -> tuple[Root, TableSchema, ChosenSnapshot | None]:
         root = branch_root(files, self.table, self.branch)
         return root, Lineage(files, root).require_schema(), choose(files, root, None)
-
-    def _refusals(self, context: Context, root: Root, schema: TableSchema) -> list[Refusal]:
-        mode: WriteMode = "replace" if self.insert.overwrite else "add"
-        return [
-            Refusal(f"{root.table.full_name} {each.reason}", each.hint)
-            for each in kinds.refusals(schema, mode, by_library=has_library(context.options))
-        ]
 
     def _fingerprint(self, root: Root, schema: TableSchema, head: ChosenSnapshot | None) -> str:
         return fingerprint(root.directory, schema.to_json(), head.data if head else b"")
@@ -306,11 +295,9 @@ def _value_text(value: str | None) -> str:
     return repr(value) if value.strip() != value or value in ("", "NULL") else value
 
 
-def _undo(
-    context: Context, root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None
-) -> str:
+def _undo(root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None) -> str:
     """The command that takes the INSERT back; empty if there is none."""
-    if not kinds.refusals(schema, "rewrite", by_library=has_library(context.options)):
+    if not kinds.refusals(schema):
         return root.table.undo
     if branch is not None or head is None:
         return ""
@@ -379,16 +366,9 @@ def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
     )
 
 
-def _done(context: Context) -> frozenset[str]:
-    """What Paimon's library does after its commit of rows, by the codes of what is left out without it."""
-    return frozenset({"iceberg-behind"} if has_library(context.options) else ())
-
-
-def _message(
-    label: str, snapshot: int | None, rows: object, options: Mapping[str, str], done: frozenset[str]
-) -> str:
+def _message(label: str, snapshot: int | None, rows: object, options: Mapping[str, str]) -> str:
     if snapshot is None:
         return f"There were no rows to write: nothing was committed to {label}"
     written = "" if rows is None else f", with {counted(int(str(rows)), 'row')}"
-    left = "".join(f"; {text}" for code, text in left_out(options, "commit") if code not in done)
+    left = "".join(f"; {text}" for _, text in left_out(options, "rows"))
     return f"Committed snapshot {snapshot} of {label}{written}{left}"

@@ -1,7 +1,4 @@
-"""Write rows by Paimon's own library in Spark's tasks, and commit them.
-
-The library is in a jar that Spark's Java may lack: then, and over Connect, pypaimon writes what it can.
-"""
+"""Write rows by Paimon's own library in Spark's tasks, and commit them."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimark.core.errors import Refused
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
@@ -20,7 +18,6 @@ from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import read_if_there
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.definition import kinds
 from paimark.core.table.lineage.commits import note_last, require_last_commit
 from paimark.core.table.links import require_no_links
 
@@ -35,22 +32,20 @@ class LibraryWrites:
         self._warehouse = warehouse
         self._stores = stores
 
-    def may_write(self, target: WriteTarget) -> bool:
-        """Whether the library is to write there: it is loaded, reaches the store, and opens the table.
+    def require(self, target: WriteTarget) -> None:
+        """Raises `Refused` if it can't write there: it is not loaded, does not reach the store, or refuses.
 
-        A table that it does not open is left to pypaimon, if that writes such tables.
+        It opens the table, and refuses kinds that it would not write correctly.
         """
+        require_writable(target)
         if not is_loaded(self._session, "TableWrite"):
-            return False
+            raise Refused(*NO_LIBRARY)
         try:
             self._stores.require_readable(self._address(target.root.schemas))
-        except StoreUnread:
-            return False
-        try:
-            self._begun(target)
-        except Refused:
-            return bool(kinds.refusals(target.table_schema, target.write_mode))
-        return True
+        except StoreUnread as error:
+            why = str(error).removesuffix(".")
+            raise Refused(f"Rows can't be written to {target.name}: {why}", "Nothing was written.") from error
+        self._begun(target)
 
     def write(
         self,
@@ -58,14 +53,16 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
+        changed: DataFrame | None = None,
         is_small: bool = False,
     ) -> Committed | None:
         """Write the frame's rows, which have the table's columns, as one commit; None if that was nothing.
 
-        An overwrite with `partitions` replaces those with these values of some partition columns. `is_small`:
-        one task writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
+        An overwrite with `partitions` replaces those with these values of some partition columns. If others
+        may go on beside it, `changed` has the keys that change, None for too many. `is_small`: one task
+        writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
         """
-        write = self.written(target, frame, partitions=partitions, is_small=is_small)
+        write = self.written(target, frame, partitions=partitions, changed=changed, is_small=is_small)
         if write.isEmpty() and not target.overwrite:
             return None
         made = LibraryCommit(self._warehouse.files, target, write).make()
@@ -80,18 +77,22 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
+        changed: DataFrame | None = None,
         is_small: bool = False,
     ) -> Any:
         """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
         files, root = self._warehouse.files, target.root
-        require_writable(target, by_library=True)
+        require_writable(target)
         require_conditions(files)
         require_last_commit(files, root)
         require_no_links(files, root.table)
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(files, target)
-        write = self._begun(target)
-        if partitions is not None:
+        is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
+        write = self._begun(target, is_partial=is_partial)
+        if partitions is not None and target.may_go_on:
+            write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
+        elif partitions is not None:
             write.replace(partitions._jdf)
         self._write_rows(target, write, frame, is_small)
         try:
@@ -101,14 +102,15 @@ class LibraryWrites:
             raise
         return write
 
-    def _begun(self, target: WriteTarget) -> Any:
+    def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
+        """Java's `TableWrite`. `is_partial`: an overwrite replaces some partitions only."""
         known = None
         if target.known:
             data = read_if_there(self._warehouse.files, target.root.snapshot(target.known))
             known = None if data is None else data.decode()
         replacing = "NOTHING"
         if target.overwrite:
-            replacing = "PARTITIONS" if target.dynamic or target.partitions is not None else "ALL"
+            replacing = "PARTITIONS" if is_partial else "ALL"
         try:
             return new_instance(
                 self._session,
