@@ -63,7 +63,7 @@ def agree(engine: Engine, judge: Judge, warehouse: Path, name: str, scan: str = 
     ]
     some = f"SELECT * FROM {name} WHERE v < 0 AND k >= 100"
     assert rows_of(engine, some, scan) == [row for row in expected if (row[1] or 0) < 0 and row[0] >= 100]
-    for key in (0, 100, 105, 999):
+    for key in (0, 105):
         # The first may be looked up, and all are rows of files that have a vector.
         asked = f"SELECT * FROM {name} WHERE k = {key}"
         assert rows_of(engine, asked, scan) == [row for row in expected if row[0] == key]
