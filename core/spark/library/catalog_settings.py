@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.spark.launch.home import find_spark
-from paimark.core.spark.launch.jars import engine_jar, is_too_old, paimon_jar
+from paimark.core.spark.launch.jars import LIBRARY_MISSING, engine_jar, is_too_old, paimon_jar
 from paimark.core.spark.stores.addresses import hadoop_address
 
 _CATALOG = "paimark.library.LakeCatalog"
@@ -23,7 +23,7 @@ def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "la
         raise UsageError(f"{name!r} can't be the name of a catalog", "Take letters, digits and underscores.")
     jars, release = paimon_jar(find_spark(), options)
     if not release or is_too_old(release):
-        raise Unavailable("Paimon's library is not here", "Run `paimark jars fetch paimon`.")
+        raise Unavailable(*LIBRARY_MISSING)
     prefix = f"spark.sql.catalog.{name}"
     return {
         "spark.jars": ",".join(map(str, (engine_jar(), *jars))),
