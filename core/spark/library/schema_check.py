@@ -73,7 +73,10 @@ class _Program(NamedTuple):
 
 
 def _java(options: Mapping[str, str], wanted: tuple[str, ...]) -> _Program:
-    """`wanted` are the beginnings of the names of Spark's jars. Raises `Unavailable` without a Java, a Spark, or a library that is new enough."""
+    """`wanted` are the beginnings of the names of Spark's jars.
+
+    Raises `Unavailable` without a Java, a Spark, or a library that is new enough.
+    """
     spark = find_spark()
     jars, release = paimon_jar(spark, options)
     if not release or is_too_old(release):

@@ -133,8 +133,9 @@ public final class TableDefinition {
         return new IllegalArgumentException(why);
     }
 
+    /** The message without Spark's names of errors and states. */
     private static String firstLine(Exception error) {
         String text = error.getMessage() == null ? error.toString() : error.getMessage().trim();
-        return text.split("\n")[0];
+        return text.split("\n")[0].replaceFirst("^\\[[A-Z0-9_.]+\\] ", "").replaceFirst("\\s*SQLSTATE: \\w{5}.*", "");
     }
 }
