@@ -267,6 +267,17 @@ ACTIONS: dict[str, Action] = {
             asks=True,
         ),
         _defined(
+            "compaction.compact",
+            "Merge a table's files; the rows stay the same.",
+            (
+                Argument("full", "flag", "Merge all files of a bucket, not only what Paimon's rules choose."),
+                Argument(
+                    "partition", "text", "Only these partitions, by some of their values: day=2026-05-01."
+                ),
+                _BRANCH,
+            ),
+        ),
+        _defined(
             "branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
             (

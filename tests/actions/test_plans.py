@@ -45,6 +45,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "delete-tag": {"name": "v2"},
     "rename-tag": {"name": "v2", "to": "n"},
     "expire-snapshots": {"retain_last": 2},
+    "compact": {"full": True},
     "delete-branch": {"name": "fix"},
     "replace-main-branch": {"name": "fix"},
     "rescue-commits": {"name": "saved"},
@@ -63,7 +64,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
-REWRITES = ("merge-branch", "rollback")
+REWRITES = ("merge-branch", "rollback", "compact")
 OF_TABLES = ("rename-table", "drop-table", "undrop", "delete-dropped")
 
 
