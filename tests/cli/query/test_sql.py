@@ -193,7 +193,7 @@ def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
         assert command.stderr.readline().startswith("shop.orders: ")
     started = below(command.pid)
     command.send_signal(signal.SIGINT)
-    out, err = command.communicate(timeout=120)
+    out, err = command.communicate(timeout=240)
     assert (command.returncode, out) == (130, "")
     assert err == "paimark: Interrupted\n"
     eventually(lambda: not any(map(lives, started)))
