@@ -33,7 +33,6 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "INSERT INTO adds rows, and replaces those with the same primary key; CALL sys.merge_branch merges "
         "branches.",
     ),
-    ("TRUNCATE TABLE", "INSERT OVERWRITE db.t SELECT * FROM db.t WHERE false leaves no row."),
     ("CREATE TABLE", _MAKE_TABLE),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),
