@@ -25,6 +25,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from paimark.core.figures import counted, duration
+from paimark.core.quoting import shell_line
 from paimark.core.spark.datasource.scan import require_counts
 from paimark.core.spark.protocol import (
     Event,
@@ -42,6 +43,7 @@ from paimark.core.storage.files import Files, Unanswered
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.follow_ups.options import left_out
 from paimark.core.table.landed import Fate, Landed, find_commit
@@ -185,6 +187,8 @@ class Inserts:
         )
         if failed := facts.get("remark"):
             progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
+        if unseen := facts.get("unseen", _maybe_unseen(schema, root, self.branch)):
+            progress(Remark(unseen))
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
@@ -221,6 +225,14 @@ def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:
     except Refused as error:
         return [Refusal(error.message, error.hint)]
     return []
+
+
+def _maybe_unseen(schema: TableSchema, root: Root, branch: str | None) -> str:
+    """Of a commit after which the engine gave no answer."""
+    if not hides_written_rows(schema):
+        return ""
+    words = ["paimark", "compact", root.table.word, *([] if branch is None else ["--branch", branch])]
+    return f"It is not known whether the rows are compacted, so that readers see them: `{shell_line(words)}`"
 
 
 def _has_one_writer(schema: TableSchema) -> bool:
@@ -297,7 +309,7 @@ def _value_text(value: str | None) -> str:
 
 def _undo(root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None) -> str:
     """The command that takes the INSERT back; empty if there is none."""
-    if not kinds.refusals(schema):
+    if not kinds.rewriting_refusals(schema):
         return root.table.undo
     if branch is not None or head is None:
         return ""

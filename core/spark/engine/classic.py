@@ -31,7 +31,7 @@ from paimark.core.spark.job_tag import bearing
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.launch.workers import kill_workers
-from paimark.core.spark.protocol import Ask, Run, Start, TaskResult, Write
+from paimark.core.spark.protocol import ActionTask, Compact, Run, Start, TaskResult, Write
 from paimark.core.spark.results.progress import ProgressWatch
 from paimark.core.spark.results.results import (
     PlannedQuery,
@@ -124,9 +124,12 @@ class Classic:
     def is_gone(self) -> bool:
         return self.launched.has_ended()
 
-    def rewrite(self, job: Job, order: Ask | Write) -> Iterator[TaskResult]:
+    def rewrite(self, job: Job, order: ActionTask) -> Iterator[TaskResult]:
         self.session.views.queries.tag()
-        if isinstance(order, Write):
+        if isinstance(order, Compact):
+            self.session.require_writable()
+            yield rewrite.compact(self.session, order)
+        elif isinstance(order, Write):
             self.session.require_writable()
             yield rewrite.write(self.session, order)
         elif order.streams:
@@ -252,6 +255,7 @@ class Classic:
             "snapshot_id": made.snapshot,
             "row_count": made.rows,
             "remark": made.remark,
+            "unseen": made.unseen,
         }
         job.tell(TaskResult((msgspec.json.encode(fact).decode(),), made.snapshot))
         return 0, False

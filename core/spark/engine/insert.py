@@ -24,13 +24,15 @@ from paimark.core.travel.statements.inserts import Insert
 class Inserted:
     """`label` is the table, with its branch if the statement names one; `rows` counts those in new files.
 
-    `snapshot` is None if there was nothing to commit. `remark` is what failed after the commit.
+    `snapshot` is None if there was nothing to commit. `remark` is what failed after the commit, `unseen` why
+    no reader sees the rows.
     """
 
     label: str
     snapshot: int | None
     rows: int
     remark: str = ""
+    unseen: str = ""
 
 
 def insert_target(
@@ -71,7 +73,7 @@ def insert_rows(session: EngineSession, insert: Insert, target: WriteTarget, fra
     made = session.writes.write(target, columns.rows, partitions=partitions)
     if made is None:
         return Inserted(label, None, 0)
-    return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark)
+    return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark, made.unseen)
 
 
 def _require_mode(conf: SessionConf, insert: Insert, target: WriteTarget) -> None:

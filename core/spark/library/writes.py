@@ -12,7 +12,9 @@ from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit
+from paimark.core.spark.library.compaction import LibraryCompaction
 from paimark.core.spark.library.loaded import is_loaded
+from paimark.core.spark.library.written_files import require_own_files
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
@@ -31,6 +33,7 @@ class LibraryWrites:
         self._session = session
         self._warehouse = warehouse
         self._stores = stores
+        self.compaction = LibraryCompaction(session, warehouse, stores)
 
     def require(self, target: WriteTarget) -> None:
         """Raises `Refused` if it can't write there: it is not loaded, does not reach the store, or refuses.
@@ -68,6 +71,7 @@ class LibraryWrites:
         made = LibraryCommit(self._warehouse.files, target, write).make()
         if made is not None:
             note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+            made = made._replace(unseen=self.compaction.show(target, write))
         after_commit(target)
         return made
 
@@ -95,11 +99,7 @@ class LibraryWrites:
         elif partitions is not None:
             write.replace(partitions._jdf)
         self._write_rows(target, write, frame, is_small)
-        try:
-            require_no_links(files, root.table, self._written(write))
-        except Refused:
-            write.delete()
-            raise
+        require_own_files(files, root, write)
         return write
 
     def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
@@ -140,12 +140,6 @@ class LibraryWrites:
                     "INSERT OVERWRITE the partitions with their own rows first.",
                 ) from error
             raise
-
-    def _written(self, write: Any) -> list[str]:
-        """The addresses of the data files, where directories can be links."""
-        if not self._warehouse.files.uri.startswith(("/", "file:")):
-            return []
-        return [each for each in str(write.addresses()).split("\n") if each]
 
     def _address(self, path: str) -> str:
         return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{path}")

@@ -9,10 +9,6 @@ from paimark.core.travel.parse.uses import Statement
 
 _REWRITE = "INSERT OVERWRITE db.t with a query of the rows that stay does the same."
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."
-_MAKE_TABLE = (
-    f"{_OTHER_ENGINE} Its columns and options can be set here: ALTER TABLE db.t SET TBLPROPERTIES "
-    "('savepoint.create-interval' = '1 h')."
-)
 _NO_COPY = "Leave it out: each statement reads a table as it is then."
 _VIEWS = "WITH v AS (SELECT ...) names a query; in the console CREATE TEMPORARY VIEW does so for its session."
 _FUNCTIONS = "Use Spark's own functions: SHOW FUNCTIONS lists them."
@@ -33,7 +29,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "INSERT INTO adds rows, and replaces those with the same primary key; CALL sys.merge_branch merges "
         "branches.",
     ),
-    ("CREATE TABLE", _MAKE_TABLE),
+    ("CREATE TABLE", "CREATE TABLE makes a new one; DROP TABLE takes an old one out of the way."),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),
     ("CREATE SCHEMA", _OTHER_ENGINE),

@@ -81,7 +81,7 @@ def test_the_exit_code_is_that_of_the_first_failure(sql: Paimark, monkeypatch: p
     ("last", "options", "said"),
     [
         (INSERT % "b", ["--read-only"], "Statement 1 of 2: Nothing is changed in read-only mode"),
-        ("DROP TABLE shop.events", [], "Statement 2 of 2: DROP TABLE is not supported here"),
+        ("DROP DATABASE shop", [], "Statement 2 of 2: DROP DATABASE is not supported here"),
         (
             f"INSERT OVERWRITE {MINE} SELECT * FROM {MINE}",
             [],
@@ -185,6 +185,7 @@ def test_a_closed_pipe_stops_it_and_is_no_success(tmp_path: Path, warehouse: Pat
     assert not (warehouse / "shop.db/events/snapshot/snapshot-3").exists()
 
 
+@pytest.mark.long
 def test_a_big_result_may_be_cut_short_by_its_reader(tmp_path: Path, warehouse: Path) -> None:
     words = f'"{PROGRAM}" --warehouse "{warehouse}" sql "SELECT * FROM range(200000)" | head -1'
     ran = subprocess.run(

@@ -140,10 +140,10 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     insert = "INSERT INTO shop.events VALUES ('2026-05-03', 'click')"
     for words, said in (
         ([insert, "--read-only"], "read-only"),
-        (["DROP TABLE shop.events", "--dry-run"], "not supported here"),
+        (["DROP DATABASE shop", "--dry-run"], "not supported here"),
         (["DELETE FROM shop.events"], "not supported here"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
-        (["DROP TABLE shop.events", "--yes"], "not supported here"),
+        (["DROP TABLE shop.events"], "--yes"),
     ):
         ran = sql("sql", *words)
         assert (ran.code, ran.out) == (1, "")
@@ -193,7 +193,7 @@ def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
         assert command.stderr.readline().startswith("shop.orders: ")
     started = below(command.pid)
     command.send_signal(signal.SIGINT)
-    out, err = command.communicate(timeout=120)
+    out, err = command.communicate(timeout=240)
     assert (command.returncode, out) == (130, "")
     assert err == "paimark: Interrupted\n"
     eventually(lambda: not any(map(lives, started)))
