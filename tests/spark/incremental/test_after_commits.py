@@ -11,6 +11,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import REUSE
+from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 
@@ -19,7 +20,7 @@ SUMS = "SELECT count(*) AS c, sum(id) AS i, sum(n) AS n FROM {table}"
 POINT = "SELECT n FROM {table} WHERE id IN (3, 700, 1999, 2001)"
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "avro"])
+@pytest.mark.parametrize("file_format", long_but(["parquet", "avro"], "parquet"))
 def test_every_snapshot_reads_as_without_a_memory(
     file_format: str, engine: Engine, engine_warehouse: Path
 ) -> None:
