@@ -30,7 +30,7 @@ from tests.spark.generated_tables import Column, Generated, Target, generate, ty
 from tests.spark.generated_tables_questions import condition, key_condition, quoted, summary
 from tests.spark.generated_tables_values import Plain, comparable, plain
 
-_MANY, _FEW = 500, 5
+_MANY, _FEW = 500, 4
 # West of Greenwich Python has no word for the first moments of year 1.
 ZONES = ["UTC", "Australia/Sydney", "Asia/Kolkata", "+13:00"]
 
