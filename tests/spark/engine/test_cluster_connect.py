@@ -173,6 +173,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_a_server_without_the_jars_is_refused_with_the_line_to_add(tmp_path: Path) -> None:
     with connect_server(tmp_path / "server") as master:
         engine = Engine(Settings(str(tmp_path), spark_master=master), tmp_path / "engine.log")
-        with closing(engine), pytest.raises(Unavailable, match="it lacks the jars") as told:
-            list(engine.run("SELECT 1"))
-    assert told.value.hint.startswith("Start the server with --conf spark.jars=/")
+        with closing(engine):
+            failure = ask(engine, "SELECT 1").failure
+    assert "it lacks the jars" in failure.message
+    assert failure.hint.startswith("Start the server with --conf spark.jars=/")
