@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
+from paimark.core.spark.engine.change import change_rows
 from paimark.core.spark.engine.constants import Constants
 from paimark.core.spark.engine.insert import insert_rows, insert_target
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
@@ -43,6 +44,7 @@ from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.refused import unsupported
+from paimark.core.travel.statements.row_changes import RowChange
 from paimark.core.travel.statements.shows import require_view
 
 _SHOWS = (
@@ -143,8 +145,10 @@ class Classic:
     def _describe(self, job: Job, mode: PlanMode) -> tuple[int, Description]:
         return self.session.views.describe(job.text, job.named, mode, job.order.limit)
 
-    def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
+    def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
+        if isinstance(insert, RowChange):
+            return self._change(job, insert)
         shows = insert is None and not statement.writes and statement.kind != "show"
         parts = (statement, session.state.database, job.order.limit, job.named.values())
         key = plan_key(*parts) if shows else None
@@ -244,6 +248,13 @@ class Classic:
             "remark": made.remark,
         }
         job.tell(TaskResult((msgspec.json.encode(fact).decode(),), made.snapshot))
+        return 0, False
+
+    def _change(self, job: Job, change: RowChange) -> tuple[int, bool]:
+        assert job.order.inserting is not None
+        self.session.require_writable()
+        changed = change_rows(self.session, job, change, job.order.inserting)
+        job.tell(TaskResult((msgspec.json.encode(changed).decode(),), changed.snapshot_id))
         return 0, False
 
 

@@ -5,12 +5,15 @@ The library is in a jar that Spark's Java may lack: then, and over Connect, pypa
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from msgspec import structs
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.errors import Refused
+from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.library.commit import Committed, LibraryCommit
@@ -27,6 +30,29 @@ from paimark.core.table.links import require_no_links
 _RESCALED = "with a new bucket num"
 
 
+class Counts(NamedTuple):
+    """Rows that a statement changed. `again` are those of files that were written again, changed or not."""
+
+    deleted: int
+    updated: int
+    inserted: int
+    again: int
+
+    @property
+    def said(self) -> str:
+        """`1 row deleted, 2 rows updated`."""
+        known = {"deleted": self.deleted, "updated": self.updated, "inserted": self.inserted}
+        said = [f"{counted(rows, 'row')} {name}" for name, rows in known.items() if rows]
+        return ", ".join(said) or f"rows of {counted(self.again, 'row')} changed"
+
+
+class Changed(NamedTuple):
+    """What a statement changed; `commit` is None if that was nothing."""
+
+    commit: Committed | None
+    counts: Counts
+
+
 class LibraryWrites:
     """Writes rows of a session's frames."""
 
@@ -35,15 +61,23 @@ class LibraryWrites:
         self._warehouse = warehouse
         self._stores = stores
 
+    @property
+    def has_library(self) -> bool:
+        return is_loaded(self._session, "TableWrite")
+
+    def require_reached(self, target: WriteTarget) -> None:
+        """Raises `StoreUnread` if Spark's Java can't read where the table lies."""
+        self._stores.require_readable(self._address(target.root.schemas))
+
     def may_write(self, target: WriteTarget) -> bool:
         """Whether the library is to write there: it is loaded, reaches the store, and opens the table.
 
         A table that it does not open is left to pypaimon, if that writes such tables.
         """
-        if not is_loaded(self._session, "TableWrite"):
+        if not self.has_library:
             return False
         try:
-            self._stores.require_readable(self._address(target.root.schemas))
+            self.require_reached(target)
         except StoreUnread:
             return False
         try:
@@ -68,11 +102,7 @@ class LibraryWrites:
         write = self.written(target, frame, partitions=partitions, is_small=is_small)
         if write.isEmpty() and not target.overwrite:
             return None
-        made = LibraryCommit(self._warehouse.files, target, write).make()
-        if made is not None:
-            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
-        after_commit(target)
-        return made
+        return self._committed(target, write)
 
     def written(
         self,
@@ -83,6 +113,33 @@ class LibraryWrites:
         is_small: bool = False,
     ) -> Any:
         """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
+
+        def fill(write: Any) -> None:
+            if partitions is not None:
+                write.replace(partitions._jdf)
+            self._write_rows(target, write, frame, is_small)
+
+        return self._filled(target, fill)
+
+    def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
+        """Commit what a statement changes, which `run` runs: it gets Java's table for the statement's target.
+
+        Raises as `write`, and Spark's error of the statement.
+        """
+        write = self._filled(target, lambda write: run(write.changing(target.name)))
+        counts = Counts(*write.counts())
+        if write.isEmpty():
+            return Changed(None, counts)
+        return Changed(self._committed(structs.replace(target, done=counts.said), write), counts)
+
+    def _committed(self, target: WriteTarget, write: Any) -> Committed | None:
+        made = LibraryCommit(self._warehouse.files, target, write).make()
+        if made is not None:
+            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+        after_commit(target)
+        return made
+
+    def _filled(self, target: WriteTarget, fill: Callable[[Any], None]) -> Any:
         files, root = self._warehouse.files, target.root
         require_writable(target, by_library=True)
         require_conditions(files)
@@ -91,9 +148,7 @@ class LibraryWrites:
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(files, target)
         write = self._begun(target)
-        if partitions is not None:
-            write.replace(partitions._jdf)
-        self._write_rows(target, write, frame, is_small)
+        fill(write)
         try:
             require_no_links(files, root.table, self._written(write))
         except Refused:

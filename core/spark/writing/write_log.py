@@ -95,7 +95,7 @@ class WriteLog:
             is_write=True,
         )
         label = target.root.label
-        counts = counts_of(target, changes.records_added, changes.records_removed)
+        counts = target.done or counts_of(target, changes.records_added, changes.records_removed)
         return Operation(
             number=self._number,
             token=self._token,

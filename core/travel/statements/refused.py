@@ -7,7 +7,6 @@ from paimark.core.travel.parse.kinds import classify, cte_list_end
 from paimark.core.travel.parse.tokens import keywords
 from paimark.core.travel.parse.uses import Statement
 
-_REWRITE = "INSERT OVERWRITE db.t with a query of the rows that stay does the same."
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."
 _MAKE_TABLE = (
     f"{_OTHER_ENGINE} Its columns and options can be set here: ALTER TABLE db.t SET TBLPROPERTIES "
@@ -22,18 +21,8 @@ _EXPLAIN_OPTIONS = keywords("EXTENDED CODEGEN COST FORMATTED")
 _MOST_WORDS = 8
 # By the first words. The more specific ones come first.
 _HINTS: tuple[tuple[str, str], ...] = (
-    ("DELETE", _REWRITE),
-    (
-        "UPDATE",
-        "INSERT INTO replaces rows by their primary key; INSERT OVERWRITE with a query of all rows serves "
-        "other tables.",
-    ),
-    (
-        "MERGE",
-        "INSERT INTO adds rows, and replaces those with the same primary key; CALL sys.merge_branch merges "
-        "branches.",
-    ),
-    ("TRUNCATE TABLE", "INSERT OVERWRITE db.t SELECT * FROM db.t WHERE false leaves no row."),
+    *((word, f"Write {word} as a statement of its own.") for word in ("DELETE", "UPDATE", "MERGE")),
+    ("TRUNCATE TABLE", "DELETE FROM db.t leaves no row."),
     ("CREATE TABLE", _MAKE_TABLE),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),
@@ -82,7 +71,7 @@ def unsupported(statement: Statement) -> Refused:
             return Refused(f"{shown} is not supported here", hint)
     return Refused(
         f"{head[0] if head else 'This'} is not supported here",
-        "Queries, INSERT, ALTER TABLE and CALL sys.action(...) are.",
+        "Queries, INSERT, DELETE, UPDATE, MERGE, ALTER TABLE and CALL sys.action(...) are.",
     )
 
 

@@ -34,6 +34,7 @@ from paimark.core.spark.results.results import presentable, tell_columns, tell_r
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.inserts import Insert
+from paimark.core.travel.statements.row_changes import RowChange
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -141,7 +142,7 @@ class Connect:
     def ask(self, job: Job) -> None:
         """Nothing to do: opening tables takes no time here."""
 
-    def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
+    def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
         limit, views = job.order.limit, self.session.views
         job.tell_readings()
         needs: dict[str, ViewNeeds] = {}

@@ -10,6 +10,7 @@ import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
+import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
@@ -31,6 +32,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataTypes;
@@ -51,7 +53,9 @@ public final class TableWrite {
     private final String known;
     private final String user;
     private final Replacing replacing;
+    private final String schema;
     private NamedPartitions partitions;
+    private ChangeCounts counts = new ChangeCounts();
     private List<CommitMessage> messages = List.of();
 
     /**
@@ -61,6 +65,7 @@ public final class TableWrite {
     public TableWrite(SparkSession session, String address, String branch, String schema, String known, String user,
             String replacing, boolean isDynamic) throws IOException {
         this.session = session;
+        this.schema = schema;
         this.known = known;
         this.user = user;
         this.replacing = Replacing.valueOf(replacing);
@@ -87,6 +92,27 @@ public final class TableWrite {
                 scala.collection.immutable.Map$.MODULE$.empty());
         Dataset.ofRows(session, append);
         messages = target.messages();
+    }
+
+    /** The table for a statement that changes its rows; {@code label} is its name for people. */
+    public Table changing(String label) {
+        Snapshot state = known == null ? null : Snapshot.fromJson(known);
+        return new ChangedTable(label, table, state, this, DefaultValues.of(TableSchema.fromJson(schema)));
+    }
+
+    /** What such a statement wrote. */
+    void changed(List<CommitMessage> written, ChangeCounts rows) {
+        messages = written;
+        counts = rows;
+    }
+
+    String user() {
+        return user;
+    }
+
+    /** How many rows such a statement deleted, updated and inserted, and of files that were written again. */
+    public long[] counts() {
+        return new long[] {counts.deleted, counts.updated, counts.inserted, counts.again};
     }
 
     /** The rows with each bucket's in one task. */

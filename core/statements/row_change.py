@@ -1,0 +1,125 @@
+"""DELETE, UPDATE and MERGE as actions with a plan: which rows they may change, and who reads those."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Item, Refusal, Step
+from paimark.core.actions.said import nothing_lost, streams_skip
+from paimark.core.errors import FileMissing, failing_at
+from paimark.core.figures import counted
+from paimark.core.spark.launch.jars import has_library
+from paimark.core.statements.call import ActionCall
+from paimark.core.statements.row_statement import (
+    Effects,
+    RowStatement,
+    WrittenState,
+    entries_of,
+    size_of_entries,
+)
+from paimark.core.table.definition.kinds import LIBRARY_HINT, WriteRefusal
+from paimark.core.table.definition.row_changes import change_refusals
+from paimark.core.table.definition.units import unit_of
+from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.names import named_table, require_chosen
+from paimark.core.table.records import TableSchema
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.row_changes import RowChange, read_change
+
+_HEADLINES = {
+    "delete": "Delete rows of {}.",
+    "update": "Update rows of {}.",
+    "merge": "Merge rows into {}.",
+}
+_SUMMARIES = {
+    "delete": "Delete rows.",
+    "update": "Update rows.",
+    "merge": "Update, delete and insert rows by those of another table.",
+}
+_LOST = {"delete": "deleted", "update": "replaced", "merge": "replaced or deleted"}
+_COUNTS = ("deleted", "updated", "inserted")
+
+
+@dataclass(frozen=True)
+class RowChanges(RowStatement):
+    """One DELETE, UPDATE or MERGE."""
+
+    change: RowChange
+
+    @property
+    def name(self) -> str:
+        return self.change.action
+
+    @property
+    def sql(self) -> str:
+        return self.change.sql
+
+    @property
+    def summary(self) -> str:
+        return _SUMMARIES[self.change.command]
+
+    @property
+    def removes_rows(self) -> bool:
+        return True
+
+    def refusals(self, context: Context, schema: TableSchema) -> Sequence[WriteRefusal]:
+        lacks = WriteRefusal(f"can't be changed by {self.change.word} without Paimon's library", LIBRARY_HINT)
+        return [
+            *change_refusals(schema, self.change.command),
+            *([] if has_library(context.options) else [lacks]),
+        ]
+
+    def effects(self, context: Context, state: WrittenState) -> Effects:
+        command, unit = self.change.command, unit_of(state.schema)
+        headline = _HEADLINES[command].format(state.where)
+        try:
+            entries = entries_of(context.files, state)
+        except FileMissing as error:
+            refusal = Refusal(f"{state.where} is not whole: {error.message}", "Repair it first.")
+            return Effects(headline, refusals=(refusal,))
+        records, size, files = size_of_entries(entries, unit)
+        if not records or state.head is None:
+            return Effects(headline, items=(nothing_lost("there are no rows yet"),))
+        lost = Item(
+            "loses",
+            f"at most {counted(records, unit)} of the newest rows are {_LOST[command]}",
+            "rows-replaced",
+            is_grave=True,
+            count=records,
+            unit=f"{unit}s",
+        )
+        kept = Item(
+            "keeps", f"history, tags and savepoints; snapshot {state.head.snapshot.id}, until it expires"
+        )
+        return Effects(headline, _steps(state, entries, files, size), (lost, *_readers(context, state), kept))
+
+    def result(self, facts: Mapping[str, object]) -> Mapping[str, int | None]:
+        counts = {name: facts.get(name) for name in _COUNTS}
+        return {f"rows_{name}": None if rows is None else int(str(rows)) for name, rows in counts.items()}
+
+    def done(self, result: Mapping[str, int | None]) -> str:
+        said = [f"{counted(rows, 'row')} {name}" for name in _COUNTS if (rows := result[f"rows_{name}"])]
+        return f": {', '.join(said)}" if said else ""
+
+
+def _steps(state: WrittenState, entries: Sequence[ManifestEntry], files: str, size: int) -> tuple[Step, ...]:
+    if state.schema.primary_keys:
+        return (Step("read", state.where, f"{files}, of which the rows are looked for", size),)
+    return (Step("replace", state.where, f"at most {files}", size),)
+
+
+def _readers(context: Context, state: WrittenState) -> list[Item]:
+    """Streams read new rows of a key, but skip a commit that takes files away."""
+    return [] if state.schema.primary_keys else [streams_skip(context.files, state.root)]
+
+
+def action_of_change(statement: Statement, database: str | None = None) -> tuple[ActionCall, RowChanges]:
+    """The action of such a statement; `database` is the current one. Raises `StatementFailed`."""
+    change = read_change(statement)
+    with failing_at(change.table_position):
+        require_chosen(change.parts, database)
+        table, branch = named_table(change.parts, database)
+    changes = RowChanges(table, branch, database, change)
+    return ActionCall(changes.action(), table, {}, change.table_position, change.table_position), changes

@@ -1,0 +1,54 @@
+"""Parse `DELETE FROM t WHERE ...`, `UPDATE t SET ...` and `MERGE INTO t USING ...` to the changed table.
+
+Spark itself parses the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+from paimark.core.travel.parse.uses import SqlText, Statement, TableUse
+
+Command = Literal["delete", "update", "merge"]
+COMMANDS: frozenset[str] = frozenset(get_args(Command))
+_ACTIONS: dict[Command, str] = {"delete": "delete-from", "update": "update", "merge": "merge-into"}
+_FORMS: dict[Command, str] = {
+    "delete": "Write DELETE FROM db.t WHERE ...",
+    "update": "Write UPDATE db.t SET column = value WHERE ...",
+    "merge": "Write MERGE INTO db.t USING source ON ... WHEN MATCHED THEN ...",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange(SqlText):
+    """`target` is the table that is changed, and `command` what Spark calls the statement."""
+
+    command: Command
+    target: TableUse
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.target.parts
+
+    @property
+    def table_position(self) -> int:
+        return self.target.position
+
+    @property
+    def action(self) -> str:
+        """Its name among the actions."""
+        return _ACTIONS[self.command]
+
+    @property
+    def word(self) -> str:
+        return self.command.upper()
+
+
+def read_change(statement: Statement) -> RowChange:
+    """Raises `SqlRefused` if the statement names no table."""
+    command = cast(Command, statement.kind)
+    if statement.target is None:
+        start = statement.tokens[0].start
+        raise statement.refused("The name of the table is missing", _FORMS[command], start)
+    return RowChange(statement.sql, command, statement.target)
