@@ -14,6 +14,7 @@ from paimark.core.spark.session_conf import ASSIGNMENT
 from paimark.core.spark.stores.access import StoreUnread
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.table.catalog import find_table
+from paimark.core.table.definition.row_changes import change_refusals
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import named_table
@@ -95,6 +96,8 @@ def _target(
 
 
 def _require_able(session: EngineSession, change: RowChange, target: WriteTarget) -> None:
+    for each in change_refusals(target.table_schema, change.command):
+        raise Refused(f"{target.name} {each.reason}", each.hint)
     if not session.views.in_catalog:
         raise Refused(f"{change.word} is not supported here", "Let spark.paimark.catalog be on.")
     if not session.writes.has_library:

@@ -27,6 +27,7 @@ final class ChangeCheck {
     private final InternalRowSerializer ofKeys;
     /** Null where the newer row takes the place of the older one. */
     private final MergeFunction<KeyValue> merging;
+    private final boolean ignoresDeletes;
     private BinaryRow last;
 
     ChangeCheck(FileStoreTable table) {
@@ -36,6 +37,7 @@ final class ChangeCheck {
         sequence = UserDefinedSeqComparator.create(type, table.coreOptions());
         serializer = new InternalRowSerializer(type);
         ofKeys = new InternalRowSerializer(type.project(keys));
+        ignoresDeletes = table.coreOptions().ignoreDelete();
         merging = table.coreOptions().mergeEngine() == MergeEngine.DEDUPLICATE ? null
                 : PrimaryKeyTableUtils.createMergeFunctionFactory(table.schema()).create();
     }
@@ -63,9 +65,9 @@ final class ChangeCheck {
         if (merging == null) {
             return;
         }
-        BinaryRow wanted = serializer.toBinaryRow(after).copy();
+        BinaryRow wanted = binary(after);
         KeyValue made = merged(before, after, RowKind.INSERT);
-        if (made == null || !serializer.toBinaryRow(made.value()).equals(wanted)) {
+        if (made == null || !binary(made.value()).equals(wanted)) {
             throw new IllegalArgumentException("Column " + firstOther(made, after) + " of the row of " + named(before)
                     + " would not become what the statement says: by its options the table merges the old value with"
                     + " the new one. A NULL, or a row that is older by its sequence group, changes nothing there.");
@@ -73,21 +75,28 @@ final class ChangeCheck {
     }
 
     void requireDeleted(InternalRow before) {
-        if (merging == null) {
+        if (merging == null && !ignoresDeletes) {
             return;
         }
-        KeyValue made = merged(before, before, RowKind.DELETE);
-        if (made != null && made.isAdd()) {
+        KeyValue made = ignoresDeletes ? null : merged(before, before, RowKind.DELETE);
+        if (ignoresDeletes || (made != null && made.isAdd())) {
             throw new IllegalArgumentException("The row of " + named(before) + " would stay: by its options the table"
                     + " does not delete it.");
         }
     }
 
+    private BinaryRow binary(InternalRow row) {
+        BinaryRow copy = serializer.toBinaryRow(row).copy();
+        // It would tell two equal rows apart.
+        copy.setRowKind(RowKind.INSERT);
+        return copy;
+    }
+
     private KeyValue merged(InternalRow before, InternalRow after, RowKind kind) {
         BinaryRow key = key(before).copy();
         merging.reset();
-        merging.add(new KeyValue().replace(key, 0, RowKind.INSERT, serializer.toBinaryRow(before).copy()));
-        merging.add(new KeyValue().replace(key, 1, kind, serializer.toBinaryRow(after).copy()));
+        merging.add(new KeyValue().replace(key, 0, RowKind.INSERT, binary(before)));
+        merging.add(new KeyValue().replace(key, 1, kind, binary(after)));
         return merging.getResult();
     }
 
