@@ -31,14 +31,14 @@ _TARGET = "paimark_target"
 class ChangedRows(msgspec.Struct, frozen=True):
     """`table` has its branch if the statement names one. `snapshot_id` is None if nothing was committed.
 
-    `again` counts the rows of files that were written again, changed or not; `remark` is what failed after
-    the commit.
+    `updated` is None if files were written again, and nobody counted. `again` counts the rows of such files,
+    changed or not; `remark` is what failed after the commit.
     """
 
     table: str
     snapshot_id: int | None
     deleted: int
-    updated: int
+    updated: int | None
     inserted: int
     again: int
     remark: str = ""
@@ -68,7 +68,9 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
     label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
     if made.commit is None:
         return ChangedRows(label, None, 0, 0, 0, 0)
-    return ChangedRows(label, made.commit.snapshot.id, *made.counts, made.commit.remark)
+    deleted, updated, inserted, again = made.counts
+    known = None if again and change.command == "update" else updated
+    return ChangedRows(label, made.commit.snapshot.id, deleted, known, inserted, again, made.commit.remark)
 
 
 def _target(

@@ -43,7 +43,7 @@ class Counts(NamedTuple):
         """`1 row deleted, 2 rows updated`."""
         known = {"deleted": self.deleted, "updated": self.updated, "inserted": self.inserted}
         said = [f"{counted(rows, 'row')} {name}" for name, rows in known.items() if rows]
-        return ", ".join(said) or f"rows of {counted(self.again, 'row')} changed"
+        return ", ".join(said) or f"files with {counted(self.again, 'row')} written again"
 
 
 class Changed(NamedTuple):

@@ -51,4 +51,11 @@ def read_change(statement: Statement) -> RowChange:
     if statement.target is None:
         start = statement.tokens[0].start
         raise statement.refused("The name of the table is missing", _FORMS[command], start)
+    for first, second, third in zip(
+        statement.tokens, statement.tokens[1:], statement.tokens[2:], strict=False
+    ):
+        # Spark reads these words, and does nothing about them for a table that does not evolve with rows.
+        if (first.upper, second.upper, third.upper) == ("MERGE", "WITH", "SCHEMA"):
+            hint = "Leave it out; ALTER TABLE adds the columns first."
+            raise statement.refused("WITH SCHEMA EVOLUTION is not supported here", hint, second.start)
     return RowChange(statement.sql, command, statement.target)

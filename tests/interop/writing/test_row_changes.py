@@ -128,7 +128,9 @@ def test_stock_reads_what_statements_leave(
         [dict(zip(_COLUMNS, row, strict=True)) for row in MERGED]
     )
     judge.put(engine_warehouse, table, [("+I", [9, 3, 900, "z"])])
-    judge.compact(engine_warehouse, table)
+    if not ids:
+        # The judge's compaction does not carry ids on.
+        judge.compact(engine_warehouse, table)
     assert found(judge, engine_warehouse, table) == [*MERGED, [9, 3, 900, "z"]]
     assert said(engine, f"DELETE FROM {table} WHERE k = 9") == "1 row deleted"
     assert found(judge, engine_warehouse, table) == MERGED
