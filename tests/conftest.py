@@ -27,7 +27,7 @@ __all__ = ["engine", "engine_warehouse", "hdfs", "hdfs_in_safe_mode", "judge"]
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest_plugins = ["tests.isolation", "tests.long"]
+pytest_plugins = ["tests.isolation", "tests.long", "tests.spending"]
 
 ORDERS = pa.schema(
     [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -9,6 +11,7 @@ from math import isinf, isnan
 from pathlib import Path
 from typing import Any
 
+import fastavro
 import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType, DataField, PyarrowFieldParser
@@ -17,6 +20,9 @@ from paimark.core.spark.writing.row_files import commit_rows, write_rows
 from paimark.core.spark.writing.write import find_target
 
 _EPOCH = datetime(1970, 1, 1)
+
+# Fields of a file's record that came after 0.9.
+_LATER = ("_VALUE_STATS_COLS", "_EXTERNAL_PATH", "_FIRST_ROW_ID", "_WRITE_COLS")
 
 
 class Table:
@@ -103,3 +109,16 @@ def _judged(value: Any) -> Any:
         case float() if isinf(value):
             return "Infinity" if value > 0 else "-Infinity"
     return value
+
+
+def with_old_manifests(directory: Path) -> None:
+    """Take the fields that came after Paimon 0.9 out of every manifest of a table."""
+    for path in directory.glob("manifest/manifest-*"):
+        reader = fastavro.reader(io.BytesIO(path.read_bytes()))
+        schema: Any = json.loads(json.dumps(reader.writer_schema))
+        for file in (each for each in schema["fields"] if each["name"] == "_FILE"):
+            fields = file["type"]["fields"]
+            file["type"]["fields"] = [each for each in fields if each["name"] not in _LATER]
+        records = list(reader)
+        with path.open("wb") as out:
+            fastavro.writer(out, schema, records, codec="null")

@@ -52,7 +52,7 @@ def file_format(name: str) -> str:
 def is_wider(table_type: Any, in_file: Any) -> bool:
     """Whether type `table_type` has every value of type `in_file`, unchanged."""
     if type(table_type).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
-        return _shape(table_type) == _shape(in_file)
+        return shape(table_type) == shape(in_file)
     new, old = ColumnType.of(table_type.type), ColumnType.of(in_file.type)
     if new == old:
         return True
@@ -67,15 +67,20 @@ def is_wider(table_type: Any, in_file: Any) -> bool:
     return (old.name, new.name) == ("FLOAT", "DOUBLE")
 
 
-def _shape(kind: Any) -> object:
+def type_words(kind: Any) -> str:
+    """A type of pypaimon's in Paimon's notation."""
+    return str(getattr(kind, "type", kind))
+
+
+def shape(kind: Any) -> object:
     """A comparable form of a type, without nullability. Its fields have ids and names."""
     match type(kind).__name__:
         case "AtomicType":
             return ColumnType.of(kind.type)
         case "ArrayType":
-            return "ARRAY", _shape(kind.element)
+            return "ARRAY", shape(kind.element)
         case "MapType":
-            return "MAP", _shape(kind.key), _shape(kind.value)
+            return "MAP", shape(kind.key), shape(kind.value)
         case "RowType":
-            return "ROW", tuple((field.id, field.name, _shape(field.type)) for field in kind.fields)
+            return "ROW", tuple((field.id, field.name, shape(field.type)) for field in kind.fields)
     return str(kind)

@@ -6,7 +6,7 @@ timestamps (a literal depends on the session), decimals of more than 28 digits (
 by Python's decimal context), some days of 1582, CHAR (ORC pads it with spaces), conditions inside nested
 columns, negations.
 In a table with a primary key only conditions on key and partition columns are pushed: others hold only after
-merging. A column whose type was changed has no conditions: see `type_changes`.
+merging. A column whose type was changed has no conditions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from paimark.core.spark.datasource.conditions import PypaimonCondition
+from paimark.core.spark.datasource.paimon import PypaimonCondition
 
 _COMPARISONS: dict[type[Filter], str] = {
     EqualTo: "equal",

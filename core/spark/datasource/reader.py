@@ -19,7 +19,7 @@ from paimark.core.spark.datasource.worker_imports import settle
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from paimark.core.spark.datasource.conditions import PypaimonCondition
+    from paimark.core.spark.datasource.paimon import PypaimonCondition
 
 # The least bytes of a task.
 _TASK_BYTES = 32 << 20

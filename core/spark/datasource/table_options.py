@@ -7,7 +7,7 @@ first rule that matches an option counts. Its outcome only applies to values tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from paimark.core.errors import Refused
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.kinds import FUNCTIONS
 
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does, and Paimon's
 # library. "library": only that one does.
@@ -37,6 +38,10 @@ Matters = Callable[[str, Use], bool]
 
 def _always(value: str, use: Use) -> bool:
     return True
+
+
+def _if_set(value: str, use: Use) -> bool:
+    return bool(value.strip())
 
 
 def _if_true(value: str, use: Use) -> bool:
@@ -66,7 +71,11 @@ def _by_mode(value: str, use: Use) -> bool:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """`option` may contain `*`; `engine` is the merge engine it applies to. `because` and `hint` are for
-    refusals."""
+    refusals.
+
+    `since` is the Paimon that it came with, if there are libraries without it: they ignore it, and read and
+    write such a table otherwise without a word.
+    """
 
     option: str
     outcome: OptionOutcome = "any"
@@ -74,6 +83,7 @@ class Rule:
     because: str = ""
     hint: str = ""
     engine: str | None = None
+    since: str = ""
 
 
 _CHAIN = "chain-table.enabled"
@@ -81,12 +91,6 @@ _LINKS = ("scan.fallback-snapshot-branch", "scan.fallback-delta-branch")
 _SEVERITY = ("any", "python", "library", "refused")
 _NEWEST_MODES = ("default", "latest", "latest-full", "full")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
-_AGGREGATES = (
-    *("primary_key", "last_value", "last_non_null_value", "first_value", "first_non_null_value"),
-    *("sum", "product", "max", "min", "bool_or", "bool_and", "listagg", "collect"),
-    *("nested_update", "nested_partial_update", "merge_map", "merge_map_with_keytime"),
-    *("theta_sketch", "hll_sketch", "rbm32"),
-)
 _BRANCHES = "Paimon reads rows of more than one branch by it"
 _READ_EACH = "Read the branches one by one: `t$branch_main`, `t$branch_<name>`."
 _FETCH = "`paimark jars fetch paimon` brings Paimon's own library, which reads it."
@@ -106,6 +110,12 @@ def _state(option: str, matters: Matters = _by_time_travel) -> Rule:
 
 def _unmerged(option: str, engine: str, matters: Matters = _always) -> Rule:
     return Rule(option, "library", matters, _MERGES, _FETCH, engine)
+
+
+def _newer(
+    option: str, outcome: OptionOutcome, since: str, matters: Matters = _if_set, because: str = ""
+) -> Rule:
+    return Rule(option, outcome, matters, because, _STOCK, since=since)
 
 
 RULES: tuple[Rule, ...] = (
@@ -150,7 +160,7 @@ RULES: tuple[Rule, ...] = (
     Rule("scan.*", "refused", _always, "its effect on a scan is not known here", _STOCK),
     # Options that decide how rows of one key are merged.
     Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
-    Rule("sequence.snapshot-ordering", "refused", _if_true, "no reader here merges rows by it", _STOCK),
+    _newer("sequence.snapshot-ordering", "refused", "2.0", _if_true, "no reader here merges rows by it"),
     _unmerged("*ignore-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-sequence-group", "partial-update"),
@@ -158,16 +168,17 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.*.sequence-group", "partial-update"),
     _unmerged("fields.*.sequence-group", "aggregation"),
     _unmerged("fields.*.aggregate-function", "partial-update"),
-    _unmerged("fields.*.aggregate-function", "aggregation", _unless(*_AGGREGATES)),
+    _unmerged("fields.*.aggregate-function", "aggregation", _unless(*FUNCTIONS)),
     _unmerged("fields.default-aggregate-function", "partial-update"),
-    _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_AGGREGATES)),
+    _unmerged("fields.default-aggregate-function", "aggregation", _unless(*FUNCTIONS)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
     # Options that decide how rows are stored.
-    Rule("postpone.merge-on-read", "refused", _if_true, "no reader here merges rows by it", _STOCK),
-    Rule("fields.*.map.storage-layout", "refused", _always, "no reader here knows that layout", _STOCK),
-    Rule("blob-view-field", "python"),
-    Rule("data-evolution.row-sidecar.enabled", "python", _if_true),
-    Rule("deletion-vectors.merge-on-read", "python", _if_true),
+    _newer("postpone.merge-on-read", "refused", "2.0", _if_true, "no reader here merges rows by it"),
+    _newer("fields.*.map.storage-layout", "refused", "2.0", because="no reader here knows that layout"),
+    _newer("blob-view-field", "python", "2.0"),
+    _newer("data-evolution.row-sidecar.enabled", "python", "2.0", _if_true),
+    _newer("deletion-vectors.merge-on-read", "python", "2.0", _if_true),
+    _newer("primary-key.nullable", "any", "2.1", _if_true),
     Rule("data-evolution.enabled", "python", _if_true),
     Rule("data-file.thin-mode", "python", _if_true),
 )
@@ -199,6 +210,14 @@ def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
         if not (is_link and option in (_CHAIN, *_LINKS)) and (match := _match(option, value, use))
     ]
     return max(decisive, key=lambda match: _SEVERITY.index(match.rule.outcome), default=None)
+
+
+def newer_options(options: Mapping[str, str], use: Use) -> Iterator[tuple[str, Rule]]:
+    """The options of a table that matter and that some libraries are too old to know, each with its rule."""
+    for option, value in options.items():
+        rule = rule_of(option, use.engine)
+        if rule is not None and rule.since and rule.matters(value, use):
+            yield option, rule
 
 
 def require_obeyed(

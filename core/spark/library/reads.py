@@ -14,14 +14,13 @@ from pyspark.sql import DataFrame
 
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
-from paimark.core.spark.datasource.table_options import ReadScope, Use, judged
+from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread
 from paimark.core.table.definition.kind_signs import merge_engine
-from paimark.core.table.definition.newer_options import newer_options
 
 _KEPT = 32
 # With them a table shows rows of other branches, whose commits its own snapshots don't tell.
@@ -79,7 +78,8 @@ class LibraryReads:
 
     def lacks(self, scan: Scan) -> str:
         """An option of the table that this library is too old for, and the Paimon it is of; else empty."""
-        for name, newer in newer_options(scan.table_schema.options):
+        options = scan.table_schema.options
+        for name, newer in newer_options(options, Use(scan.branch, merge_engine(options))):
             if not self._knows(newer.option):
                 return f"{name}, of Paimon {newer.since}"
         return ""

@@ -14,9 +14,8 @@ from typing import Any
 from pyspark.sql.types import ByteType, IntegerType, ShortType, StructField, StructType
 
 from paimark.core.errors import StatementFailed
-from paimark.core.spark.datasource.field_types import atoms, is_wider
+from paimark.core.spark.datasource.field_types import atoms, is_wider, type_words
 from paimark.core.spark.datasource.types import spark_schema
-from paimark.core.spark.datasource.unlike.type_changes import type_words
 from paimark.core.table.definition.column_types import ColumnType
 
 # Spark can't read Paimon's encoding of these types.

@@ -21,8 +21,7 @@ from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.unlike.far_times import require_near_times
-from paimark.core.spark.datasource.unlike.patches import patch_pypaimon
+from paimark.core.spark.datasource.unlike import refusing_old_manifests
 from paimark.core.spark.streaming.left import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import is_on, merge_engine
@@ -128,7 +127,8 @@ class MicroBatch:
         # An overwrite's delta also has removed files, which a streaming scan refuses.
         takes_out = state.commit_kind == "OVERWRITE"
         scanner = FileScanner(table, manifests, is_streaming=is_streaming and not takes_out)
-        splits: list[Any] = scanner.scan().splits()
+        with refusing_old_manifests(self._scan.name):
+            splits: list[Any] = scanner.scan().splits()
         require_readable(self._scan, splits)
         return splits
 
@@ -223,10 +223,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
 
 def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.RecordBatch]:
     """The changes in the files, row by row, with their kinds; one column, or all if it is None."""
-    patch_pypaimon()
-    table = open_table(scan)
-    require_near_times(scan.name, table, table.field_names if column is None else [column], splits)
-    builder = table.new_stream_read_builder().with_include_row_kind(True)
+    builder = open_table(scan).new_stream_read_builder().with_include_row_kind(True)
     if column is not None:
         builder = builder.with_projection([column])
     yield from builder.new_read().to_arrow_batch_reader(splits)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence, Set
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence, Set
+from functools import cache, cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from pypaimon.common.json_util import JSON
 from pypaimon.common.predicate_builder import PredicateBuilder
 from pypaimon.index.dynamic_bucket import HASH_INDEX
 from pypaimon.index.index_file_handler import IndexFileHandler
+from pypaimon.manifest import manifest_file_manager
 from pypaimon.snapshot.snapshot_commit import SnapshotCommit
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCommit
@@ -30,6 +31,21 @@ from paimark.core.table.records import Snapshot
 
 # pypaimon's 10 tries are used up within seconds beside a job that commits all the time.
 _RETRIES, _MOST_WAIT_MS = 100, 1000
+# What records of Paimon 0.9 lack; without a value each means what it means to Paimon if it is null.
+_LATER = ("_VALUE_STATS_COLS", "_DELETE_ROW_COUNT", "_FILE_SOURCE", "_EMBEDDED_FILE_INDEX", "_CREATION_TIME")
+
+
+@cache
+def read_old_manifests() -> None:
+    """Make pypaimon read manifests of Paimon 0.9 and older in this process, where it writes. Idempotent."""
+    usual = manifest_file_manager._read_manifest_records
+
+    def records(*given: Any) -> Iterator[Any]:
+        for record, partition, is_filtered in usual(*given):
+            record["_FILE"] = {**dict.fromkeys(_LATER), "_EXTRA_FILES": [], **record["_FILE"]}
+            yield record, partition, is_filtered
+
+    manifest_file_manager._read_manifest_records = records
 
 
 class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types

@@ -17,11 +17,10 @@ from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.types import spark_columns
-from paimark.core.spark.datasource.unlike.old_manifests import read_old_manifests
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.avro_lists import require_no_null_elements
 from paimark.core.spark.writing.beside import LowestNumber
-from paimark.core.spark.writing.commit import Commit
+from paimark.core.spark.writing.commit import Commit, read_old_manifests
 from paimark.core.spark.writing.conversion import convert_batch, padded, require_lengths, require_types
 from paimark.core.spark.writing.receipt import leave_receipt
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable

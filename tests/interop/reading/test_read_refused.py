@@ -39,17 +39,3 @@ def test_rows_that_take_values_back(tmp_path: Path, judge: Judge) -> None:
     assert "compact" in refused.value.hint
     judge.compact(tmp_path, "d.t")
     assert ours(tmp_path) == rows
-
-
-def test_a_value_that_its_column_can_not_hold_any_more(tmp_path: Path, judge: Judge) -> None:
-    judge.create(tmp_path, "d.t", COLUMNS)
-    judge.put(tmp_path, "d.t", [("+I", [1, 1, "true"])])
-    judge.alter(tmp_path, "d.t", "widen", "s", type="BOOLEAN")
-    assert ours(tmp_path) == judge.rows(tmp_path, "d.t") == [[1, 1, True]]
-    judge.alter(tmp_path, "d.t", "widen", "s", type="STRING")
-    judge.put(tmp_path, "d.t", [("+I", [2, 2, "twelve"])])
-    judge.alter(tmp_path, "d.t", "widen", "s", type="BOOLEAN")
-    with pytest.raises(
-        Refused, match=r"A value in older files of d\.t does not fit .*\(s, once STRING, is BOOLEAN\)"
-    ):
-        ours(tmp_path)

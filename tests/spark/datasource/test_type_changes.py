@@ -11,27 +11,14 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
-from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_library, by_pypaimon, rows
 
 # By name: the type and values that two files were written with, the type since, and conditions with the rows
 # (1 and 2) that satisfy them.
 CHANGES: dict[str, tuple[pa.DataType, tuple[Any, Any], str, dict[str, list[int]]]] = {
-    "int_to_string": (
-        pa.int32(),
-        (12, 7),
-        "STRING",
-        {"c = '12'": [1], "c > '5'": [2], "c LIKE '1%'": [1], "c IN ('7', '100')": [2]},
-    ),
+    "wider": (pa.int32(), (12, 7), "BIGINT", {"c = 12": [1], "c > 8": [1], "c < 100": [1, 2]}),
     "string_to_int": (pa.string(), ("12", "7"), "INT", {"c = 12": [1], "c > 8": [1], "c < 100": [1, 2]}),
-    "bigint_to_int": (pa.int64(), (4294967308, 7), "INT", {"c = 12": [1], "c <= 12": [1, 2]}),
-    "decimal_to_bigint": (
-        pa.decimal128(6, 2),
-        ("12.70", "7.20"),
-        "BIGINT",
-        {"c = 12": [1], "c <= 7": [2]},
-    ),
     "fewer_digits": (
         pa.decimal128(6, 2),
         ("12.66", "7.20"),
@@ -41,7 +28,7 @@ CHANGES: dict[str, tuple[pa.DataType, tuple[Any, Any], str, dict[str, list[int]]
 }
 
 
-@pytest.mark.parametrize("name", long_but(CHANGES, "int_to_string", "string_to_int", "fewer_digits"))
+@pytest.mark.parametrize("name", CHANGES)
 def test_conditions_keep_rows_written_with_another_type(
     name: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -63,13 +50,15 @@ def test_conditions_keep_rows_written_with_another_type(
     with by_library(engine):
         assert found() == conditions
     with by_pypaimon(engine):
-        if name == "string_to_int":
-            assert (
-                "Column c of changed.string_to_int was "
-                in ask(engine, f"SELECT c FROM {table}").failure.message
-            )
-        else:
+        if name == "wider":
             assert found() == conditions
+            return
+        failure = ask(engine, f"SELECT c FROM {table}").failure
+        assert failure.message.startswith(f"Column c of {table} was ")
+        assert "paimark jars fetch paimon" in failure.hint
+        # Other columns are readable, and all of them as of before the change.
+        assert len(rows(engine, f"SELECT k FROM {table}")) == 2
+        assert len(rows(engine, f"SELECT * FROM {table} VERSION AS OF 1")) == 1
 
 
 def test_a_bucket_key_of_another_type_rules_no_bucket_out(
@@ -84,44 +73,6 @@ def test_a_bucket_key_of_another_type_rules_no_bucket_out(
     with by_pypaimon(engine):
         for each in range(1, 9):
             assert rows(engine, f"SELECT k FROM {table} WHERE c = -{each}") == [{"k": each}]
-
-
-# Type and value that a file was written with, and the type since: pypaimon makes other values of them.
-MISREAD: dict[str, tuple[pa.DataType, Any, str]] = {
-    "number_to_time": (pa.int64(), 1700000000, "TIMESTAMP(6)"),
-    "time_to_number": (pa.timestamp("us"), "2026-05-01 12:00:00", "BIGINT"),
-    "shorter_text": (pa.string(), "abcdef", "VARCHAR(4)"),
-    "padded_text": (pa.int32(), 12, "CHAR(4)"),
-    "fraction_to_text": (pa.float64(), 1e10, "STRING"),
-    "fraction_to_int": (pa.float64(), 1e10, "INT"),
-    "fraction_to_decimal": (pa.float64(), 2.25, "DECIMAL(4, 1)"),
-    "exponent": (pa.decimal128(20, 10), "0.0000000001", "STRING"),
-    "to_another_zone": (pa.timestamp("us"), "2026-05-01 12:00:00", "TIMESTAMP(6) WITH LOCAL TIME ZONE"),
-}
-
-
-@pytest.mark.parametrize("name", long_but(MISREAD, "number_to_time", "shorter_text", "fraction_to_text"))
-def test_a_change_that_pypaimon_misreads_is_refused_by_the_column_s_name(
-    name: str, engine: Engine, engine_warehouse: Path, judge: Judge
-) -> None:
-    kind, value, changed = MISREAD[name]
-    table = f"misread.{name}"
-    schema = pa.schema([pa.field("k", pa.int32()), pa.field("c", kind)])
-    create_table(engine_warehouse, table, schema, options={"bucket": "-1"})
-    judge.write(engine_warehouse, table, [{"k": 1, "c": value}])
-    judge.alter(engine_warehouse, table, "widen", "c", type=changed)
-    with by_pypaimon(engine):
-        failure = ask(engine, f"SELECT * FROM {table}").failure
-        assert failure.message.startswith(f"Column c of {table} was ")
-        assert "paimark jars fetch paimon" in failure.hint
-        # Other columns are readable, and all of them as of before the change.
-        assert rows(engine, f"SELECT k FROM {table}") == [{"k": 1}]
-        assert len(rows(engine, f"SELECT * FROM {table} VERSION AS OF 1")) == 1
-    # Paimon's own library converts them.
-    assert len(rows(engine, f"SELECT * FROM {table}")) == 1
-    judge.write(engine_warehouse, table, [{"k": 2, "c": None}])
-    judge.compact(engine_warehouse, table)
-    assert len(rows(engine, f"SELECT * FROM {table}")) == 2
 
 
 def test_decimals_lose_digits_as_in_stock_paimon(

@@ -1,1 +1,0 @@
-"""Where pypaimon alone would make other rows of the same files than stock Paimon."""
