@@ -78,10 +78,19 @@ final class ChangeCheck {
         if (merging == null && !ignoresDeletes) {
             return;
         }
-        KeyValue made = ignoresDeletes ? null : merged(before, before, RowKind.DELETE);
-        if (ignoresDeletes || (made != null && made.isAdd())) {
+        if (ignoresDeletes || !takesDelete(before)) {
             throw new IllegalArgumentException("The row of " + named(before) + " would stay: by its options the table"
                     + " does not delete it.");
+        }
+    }
+
+    private boolean takesDelete(InternalRow row) {
+        try {
+            KeyValue made = merged(row, row, RowKind.DELETE);
+            return made == null || !made.isAdd();
+        } catch (IllegalArgumentException refused) {
+            // It has many lines of advice.
+            return false;
         }
     }
 
