@@ -82,8 +82,8 @@ class Inserts(RowStatement):
         rows = facts.get("row_count")
         return {"row_count": None if rows is None else int(str(rows))}
 
-    def done(self, result: Mapping[str, int | None]) -> str:
-        rows = result["row_count"]
+    def done(self, facts: Mapping[str, object]) -> str:
+        rows = self.result(facts)["row_count"]
         return "" if rows is None else f", with {counted(rows, 'row')}"
 
 

@@ -99,9 +99,9 @@ class RowChanges(RowStatement):
         counts = {name: facts.get(name) for name in _COUNTS}
         return {f"rows_{name}": None if rows is None else int(str(rows)) for name, rows in counts.items()}
 
-    def done(self, result: Mapping[str, int | None]) -> str:
-        said = [f"{counted(rows, 'row')} {name}" for name in _COUNTS if (rows := result[f"rows_{name}"])]
-        return f": {', '.join(said)}" if said else ""
+    def done(self, facts: Mapping[str, object]) -> str:
+        said = facts.get("said")
+        return f": {said}" if said else ""
 
 
 def _steps(state: WrittenState, entries: Sequence[ManifestEntry], files: str, size: int) -> tuple[Step, ...]:

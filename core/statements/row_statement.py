@@ -140,8 +140,8 @@ class RowStatement(ABC):
         """What it did, of the engine's `facts`, which lack it if nobody knows."""
 
     @abstractmethod
-    def done(self, result: Mapping[str, int | None]) -> str:
-        """The result in words; empty if nobody knows."""
+    def done(self, facts: Mapping[str, object]) -> str:
+        """The same in words; empty if nobody knows."""
 
     def action(self) -> Action:
         return Action(self.name, self.summary, (), self.plan, self.apply, self.removes_rows)
@@ -258,7 +258,7 @@ class RowStatement(ABC):
             return f"There were no rows to write: nothing was committed to {label}"
         done = _done(context)
         left = "".join(f"; {text}" for code, text in left_out(schema.options, "commit") if code not in done)
-        return f"Committed snapshot {snapshot} of {label}{self.done(self.result(facts))}{left}"
+        return f"Committed snapshot {snapshot} of {label}{self.done(facts)}{left}"
 
     def _state(self, files: Files) -> WrittenState:
         root = branch_root(files, self.table, self.branch)

@@ -31,16 +31,16 @@ _TARGET = "paimark_target"
 class ChangedRows(msgspec.Struct, frozen=True):
     """`table` has its branch if the statement names one. `snapshot_id` is None if nothing was committed.
 
-    `updated` is None if files were written again, and nobody counted. `again` counts the rows of such files,
-    changed or not; `remark` is what failed after the commit.
+    `deleted` and `updated` are None if nobody counted them. `said` are the counts in words;
+    `remark` is what failed after the commit.
     """
 
     table: str
     snapshot_id: int | None
-    deleted: int
+    deleted: int | None
     updated: int | None
     inserted: int
-    again: int
+    said: str
     remark: str = ""
 
 
@@ -67,10 +67,13 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
         views.forget()
     label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
     if made.commit is None:
-        return ChangedRows(label, None, 0, 0, 0, 0)
-    deleted, updated, inserted, again = made.counts
-    known = None if again and change.command == "update" else updated
-    return ChangedRows(label, made.commit.snapshot.id, deleted, known, inserted, again, made.commit.remark)
+        return ChangedRows(label, None, 0, 0, 0, "")
+    counts, commit = made.counts, made.commit
+    updated = None if counts.again and change.command == "update" else counts.updated
+    deleted = None if counts.gone else counts.deleted
+    return ChangedRows(
+        label, commit.snapshot.id, deleted, updated, counts.inserted, counts.said, commit.remark
+    )
 
 
 def _target(

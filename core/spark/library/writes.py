@@ -31,18 +31,24 @@ _RESCALED = "with a new bucket num"
 
 
 class Counts(NamedTuple):
-    """Rows that a statement changed. `again` are those of files that were written again, changed or not."""
+    """Rows that a statement changed. `again` are those of files that were written again, changed or not.
+
+    `gone` are records of files that were taken away, where nobody counts the rows that they make.
+    """
 
     deleted: int
     updated: int
     inserted: int
     again: int
+    gone: int
 
     @property
     def said(self) -> str:
         """`1 row deleted, 2 rows updated`."""
         known = {"deleted": self.deleted, "updated": self.updated, "inserted": self.inserted}
         said = [f"{counted(rows, 'row')} {name}" for name, rows in known.items() if rows]
+        if self.gone:
+            return f"files with {counted(self.gone, 'record')} taken away"
         return ", ".join(said) or f"files with {counted(self.again, 'row')} written again"
 
 

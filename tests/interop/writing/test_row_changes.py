@@ -118,7 +118,8 @@ def test_stock_reads_what_statements_leave(
     ids = _ids(judge, engine_warehouse, table, kind)
     assert said(engine, DELETE.format(table)) == "2 rows deleted"
     assert [row[0] for row in found(judge, engine_warehouse, table)] == DELETED
-    assert said(engine, UPDATE.format(table, table)) == ("2 rows updated" if kind.counts else "")
+    updated = said(engine, UPDATE.format(table, table))
+    assert updated == "2 rows updated" if kind.counts else updated.startswith("files with ")
     assert found(judge, engine_warehouse, table) == UPDATED
     assert said(engine, MERGE.format(table, "DELETE")) == "1 row deleted, 2 rows updated, 1 row inserted"
     assert found(judge, engine_warehouse, table) == MERGED

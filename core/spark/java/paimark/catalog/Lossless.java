@@ -53,7 +53,8 @@ final class Lossless extends Rule<LogicalPlan> {
         }
         Table table = ((DataSourceV2Relation) target).table();
         return table instanceof KeepsValues
-                || (table instanceof RowLevelOperationTable && ((RowLevelOperationTable) table).table() instanceof KeepsValues);
+                || (table instanceof RowLevelOperationTable
+                        && ((RowLevelOperationTable) table).table() instanceof KeepsValues);
     }
 
     private static final class Checking extends AbstractPartialFunction<Expression, Expression> {
@@ -80,7 +81,8 @@ final class Lossless extends Rule<LogicalPlan> {
             boolean isNew = cast.getTagValue(Cast$.MODULE$.BY_TABLE_INSERTION()).isDefined()
                     && cast.getTagValue(CHECKED).isEmpty();
             DataType from = cast.child().dataType(), to = cast.dataType();
-            boolean isApproximate = from instanceof IntegralType && (to instanceof FloatType || to instanceof DoubleType);
+            boolean isApproximate =
+                    from instanceof IntegralType && (to instanceof FloatType || to instanceof DoubleType);
             return isNew && (isApproximate || !Cast$.MODULE$.canUpCast(from, to));
         }
 
@@ -94,7 +96,8 @@ final class Lossless extends Rule<LogicalPlan> {
                 CheckOverflowInTableInsert check = (CheckOverflowInTableInsert) (Expression) expression;
                 return (B) checked((Cast) check.child(), check, "Column " + check.columnName());
             }
-            return (B) checked((Cast) (Expression) expression, expression, "A column of " + expression.dataType().simpleString());
+            String column = "A column of " + expression.dataType().simpleString();
+            return (B) checked((Cast) (Expression) expression, expression, column);
         }
 
         private static Expression checked(Cast cast, Expression assigned, String column) {
@@ -104,7 +107,8 @@ final class Lossless extends Rule<LogicalPlan> {
             Expression lossy;
             if ((from instanceof DoubleType || from instanceof DecimalType) && isFraction) {
                 // A fraction may lose digits, as usual with floats, but not its magnitude.
-                Object infinity = to instanceof FloatType ? (Object) Float.POSITIVE_INFINITY : (Object) Double.POSITIVE_INFINITY;
+                Object infinity =
+                        to instanceof FloatType ? (Object) Float.POSITIVE_INFINITY : (Object) Double.POSITIVE_INFINITY;
                 Expression size = new Abs(converted(cast, cast.child(), DataTypes.DoubleType), false);
                 lossy = new And(
                         new EqualTo(new Abs(cast, false), new Literal(infinity, to)),
@@ -113,7 +117,9 @@ final class Lossless extends Rule<LogicalPlan> {
                 lossy = new Not(new EqualNullSafe(converted(cast, cast, from), cast.child()));
             }
             Expression message = new Concat(PythonUtils.toSeq(List.of(
-                    text(column + " can't hold "), converted(cast, cast.child(), DataTypes.StringType), text(" as it is"))));
+                    text(column + " can't hold "),
+                    converted(cast, cast.child(), DataTypes.StringType),
+                    text(" as it is"))));
             Expression error = converted(cast, new RaiseError(message), to);
             return new If(lossy, error, assigned);
         }

@@ -60,7 +60,7 @@ final class ChangeCheck {
         if (sequence != null && sequence.compare(before, after) > 0) {
             throw new IllegalArgumentException("The row of " + named(before) + " would become older than it is, by "
                     + String.join(", ", table.coreOptions().sequenceField()) + ", and Paimon would keep it as it is."
-                    + " Leave " + String.join(", ", table.coreOptions().sequenceField()) + " as they are, or raise them.");
+                    + " Leave that as it is, or raise it.");
         }
         if (merging == null) {
             return;
@@ -133,7 +133,8 @@ final class ChangeCheck {
         StringBuilder text = new StringBuilder();
         for (int key : keys) {
             Object value = InternalRow.createFieldGetter(type.getTypeAt(key), key).getFieldOrNull(row);
-            text.append(text.length() == 0 ? "" : ", ").append(type.getFieldNames().get(key)).append(" = ").append(value);
+            text.append(text.length() == 0 ? "" : ", ")
+                    .append(type.getFieldNames().get(key)).append(" = ").append(value);
         }
         return text.toString();
     }

@@ -91,9 +91,11 @@ final class ChangeColumns implements Serializable {
         found.add(column(FILE, DataTypes.StringType, false, null));
         found.add(column(PLACE, DataTypes.LongType, false, null));
         if (isTracked(table)) {
-            found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true, json(MetadataColumn.PRESERVE_ON_REINSERT, true)));
+            found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true,
+                    json(MetadataColumn.PRESERVE_ON_REINSERT, true)));
             // A row that is changed gets a new number from its commit.
-            found.add(column(SpecialFields.SEQUENCE_NUMBER.name(), DataTypes.LongType, true, json(MetadataColumn.PRESERVE_ON_UPDATE, false)));
+            found.add(column(SpecialFields.SEQUENCE_NUMBER.name(), DataTypes.LongType, true,
+                    json(MetadataColumn.PRESERVE_ON_UPDATE, false)));
         }
         return found.toArray(new MetadataColumn[0]);
     }

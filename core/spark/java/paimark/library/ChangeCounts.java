@@ -15,14 +15,22 @@ final class ChangeCounts implements Serializable {
     long inserted;
     /** Rows of files that were written again, changed or not. */
     long again;
+    /** Records of files that are taken away, where nobody counts the rows that they make. */
+    long gone;
 
-    /** The rows of files that are deleted as a whole. */
-    static ChangeCounts ofFiles(List<CommitMessage> messages) {
+    /** Files are deleted as a whole; {@code areRows}: each of their records is a row. */
+    static ChangeCounts ofFiles(List<CommitMessage> messages, boolean areRows) {
         ChangeCounts counts = new ChangeCounts();
+        long records = 0;
         for (CommitMessage each : messages) {
             for (DataFileMeta file : ((CommitMessageImpl) each).newFilesIncrement().deletedFiles()) {
-                counts.deleted += file.rowCount();
+                records += file.rowCount();
             }
+        }
+        if (areRows) {
+            counts.deleted = records;
+        } else {
+            counts.gone = records;
         }
         return counts;
     }
@@ -32,5 +40,6 @@ final class ChangeCounts implements Serializable {
         updated += more.updated;
         inserted += more.inserted;
         again += more.again;
+        gone += more.gone;
     }
 }

@@ -89,7 +89,8 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
         PostponedBuckets postponed = !WrittenTable.fixesBuckets(table) ? null
                 : new PostponedBuckets(table, SparkContext.getOrCreate().defaultParallelism());
         return new ChangeWriter.Factory(table, target.write.user(), info.schema(), info.rowIdSchema().orElse(null),
-                info.metadataSchema().orElse(null), postponed, touched != null && touched.marks, command == Command.MERGE);
+                info.metadataSchema().orElse(null), postponed, touched != null && touched.marks,
+                command == Command.MERGE);
     }
 
     @Override

@@ -51,7 +51,8 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         List<String> both = new ArrayList<>(of.metadata == null ? List.of() : Arrays.asList(of.metadata.fieldNames()));
         both.addAll(given);
         RowType tracked = SpecialFields.rowTypeWithRowTracking(type, false, true);
-        kept = ChangeColumns.isTracked(of.table) ? new RowsForPaimon.OfRow(tracked, RowWriter.places(tracked, both)) : null;
+        kept = !ChangeColumns.isTracked(of.table) ? null
+                : new RowsForPaimon.OfRow(tracked, RowWriter.places(tracked, both));
         check = of.table.primaryKeys().isEmpty() ? null : new ChangeCheck(of.table);
     }
 
@@ -127,7 +128,8 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
             return;
         }
         if (again == null) {
-            again = of.rows.createWriter(SpecialFields.rowTypeWithRowTracking(of.table.rowType(), false, true));
+            RowType tracked = SpecialFields.rowTypeWithRowTracking(of.table.rowType(), false, true);
+            again = of.rows.createWriter(tracked);
         }
         again.put(kept.of(new JoinedRow(metadata, given)));
     }

@@ -73,9 +73,11 @@ final class ChangedTable
         for (DataField field : table.rowType().getFields()) {
             boolean isKey = table.primaryKeys().contains(field.name());
             org.apache.spark.sql.types.DataType type = types.apply(field.name()).dataType();
-            if (field.type() instanceof VarCharType && ((VarCharType) field.type()).getLength() < VarCharType.MAX_LENGTH) {
+            int length = field.type() instanceof VarCharType
+                    ? ((VarCharType) field.type()).getLength() : VarCharType.MAX_LENGTH;
+            if (length < VarCharType.MAX_LENGTH) {
                 // So that Spark refuses longer texts.
-                type = DataTypes.createVarcharType(((VarCharType) field.type()).getLength());
+                type = DataTypes.createVarcharType(length);
             }
             String value = defaults.get(field.name());
             found.add(value == null ? Column.create(field.name(), type, !isKey)
@@ -123,7 +125,8 @@ final class ChangedTable
     public void deleteWhere(Predicate[] conditions) {
         List<CommitMessage> messages = state == null ? List.of()
                 : CommitFiles.deletions(rows.table, state, partitions(conditions));
-        write.changed(messages, ChangeCounts.ofFiles(messages));
+        boolean areRows = rows.table.primaryKeys().isEmpty() && !rows.table.coreOptions().deletionVectorsEnabled();
+        write.changed(messages, ChangeCounts.ofFiles(messages, areRows));
     }
 
     @Override

@@ -30,7 +30,7 @@ final class DefaultValues {
     static ColumnDefaultValue of(String text, DataType type) {
         boolean isQuoted = text.length() > 1 && text.startsWith("'") && text.endsWith("'");
         String value = isQuoted ? text.substring(1, text.length() - 1) : text;
-        String sql = "CAST(" + new Literal(UTF8String.fromString(value), DataTypes.StringType).sql() + " AS " + type.sql() + ")";
-        return new ColumnDefaultValue(sql, new LiteralValue<>(null, type));
+        String literal = new Literal(UTF8String.fromString(value), DataTypes.StringType).sql();
+        return new ColumnDefaultValue("CAST(" + literal + " AS " + type.sql() + ")", new LiteralValue<>(null, type));
     }
 }

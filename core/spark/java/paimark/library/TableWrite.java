@@ -110,9 +110,9 @@ public final class TableWrite {
         return user;
     }
 
-    /** How many rows such a statement deleted, updated and inserted, and of files that were written again. */
+    /** The numbers of {@link ChangeCounts}. */
     public long[] counts() {
-        return new long[] {counts.deleted, counts.updated, counts.inserted, counts.again};
+        return new long[] {counts.deleted, counts.updated, counts.inserted, counts.again, counts.gone};
     }
 
     /** The rows with each bucket's in one task. */
