@@ -138,6 +138,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     group: Group | None = None
 
     @property
+    def commits_rows(self) -> bool:
+        """Whether a step is a commit of rows."""
+        return any(f"one {kind}" in step.detail for kind in ("OVERWRITE", "APPEND") for step in self.steps)
+
+    @property
     def kind(self) -> str:
         """The kind of change, by name."""
         return self.change or self.action

@@ -135,7 +135,7 @@ def _not_followed(context: Context, table: TablePath, made: Plan, event: Event |
         return ()
     from paimark.core.actions.follow_ups.left_out import items
 
-    return items(context.files, table, event)
+    return items(context.files, table, "rows" if made.commits_rows else event)
 
 
 def _loaded(module: str) -> ModuleType:

@@ -25,6 +25,8 @@ _BATCH = 1
 # The views that the queries of a `Write` may use: the replaced partitions, and the common subquery.
 PARTITIONS = "__paimark_partitions"
 COMMON = "__paimark_common"
+# The only column of `partitions_sql` where the whole table is replaced: it has no partitions.
+WHOLE = "__paimark_whole"
 
 # How a system table is read, in a `Reading`.
 LISTED = "metadata"
@@ -232,10 +234,14 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
 
 # The tag stays: a console that is open while Paimark is updated starts an engine of the new version.
 class TaskResult(msgspec.Struct, frozen=True, tag="Told"):
-    """The result of an `Ask`: rows as JSON objects; of a `Write`: the snapshot it made, if any."""
+    """The result of an `Ask`: rows as JSON objects; of a `Write`: the snapshot it made, if any.
+
+    `remark` is what failed of that which follows the commit.
+    """
 
     rows: tuple[str, ...] = ()
     snapshot: int | None = None
+    remark: str = ""
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from paimark.core.actions.context import Context
@@ -10,7 +10,6 @@ from paimark.core.actions.plan import Item, Refusal, Step
 from paimark.core.actions.said import nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, Refused, failing_at
 from paimark.core.figures import counted
-from paimark.core.spark.launch.jars import has_library
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.partition_literals import printed
 from paimark.core.statements.row_statement import (
@@ -21,9 +20,7 @@ from paimark.core.statements.row_statement import (
     size_of_entries,
 )
 from paimark.core.storage.files import Files
-from paimark.core.table.definition import kinds
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.definition.kinds import WriteMode, WriteRefusal
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.manifests.partitions import RowTexts
@@ -55,11 +52,7 @@ class Inserts(RowStatement):
     def removes_rows(self) -> bool:
         return self.insert.overwrite
 
-    def refusals(self, context: Context, schema: TableSchema) -> Sequence[WriteRefusal]:
-        mode: WriteMode = "replace" if self.insert.overwrite else "add"
-        return kinds.refusals(schema, mode, by_library=has_library(context.options))
-
-    def effects(self, context: Context, state: WrittenState) -> Effects:
+    def effects(self, context: Context, state: WrittenState, *, is_refused: bool) -> Effects:
         insert, schema = self.insert, state.schema
         if not insert.overwrite:
             return Effects(f"Add rows to {state.where}.", items=(Item("keeps", "every row that is there"),))

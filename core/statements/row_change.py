@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal, Step
+from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, failing_at
-from paimark.core.figures import counted
-from paimark.core.spark.launch.jars import has_library
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Failed, Run
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.row_statement import (
     Effects,
@@ -19,8 +23,7 @@ from paimark.core.statements.row_statement import (
     entries_of,
     size_of_entries,
 )
-from paimark.core.table.definition.kinds import LIBRARY_HINT, WriteRefusal
-from paimark.core.table.definition.row_changes import change_refusals
+from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.names import named_table, require_chosen
@@ -64,14 +67,12 @@ class RowChanges(RowStatement):
     def removes_rows(self) -> bool:
         return True
 
-    def refusals(self, context: Context, schema: TableSchema) -> Sequence[WriteRefusal]:
-        lacks = WriteRefusal(f"can't be changed by {self.change.word} without Paimon's library", LIBRARY_HINT)
-        return [
-            *change_refusals(schema, self.change.command),
-            *([] if has_library(context.options) else [lacks]),
-        ]
+    def refusals(self, context: Context, schema: TableSchema) -> list[Refusal]:
+        rules = change_rules(schema, self.change.command)
+        more = [Refusal(f"{self.table.full_name} {each.reason}", each.hint) for each in rules]
+        return [*RowStatement.refusals(self, context, schema), *more]
 
-    def effects(self, context: Context, state: WrittenState) -> Effects:
+    def effects(self, context: Context, state: WrittenState, *, is_refused: bool) -> Effects:
         command, unit = self.change.command, unit_of(state.schema)
         headline = _HEADLINES[command].format(state.where)
         try:
@@ -82,18 +83,32 @@ class RowChanges(RowStatement):
         records, size, files = size_of_entries(entries, unit)
         if not records or state.head is None:
             return Effects(headline, items=(nothing_lost("there are no rows yet"),))
-        lost = Item(
-            "loses",
-            f"at most {counted(records, unit)} of the newest rows are {_LOST[command]}",
-            "rows-replaced",
-            is_grave=True,
-            count=records,
-            unit=f"{unit}s",
-        )
+        rows = None if is_refused else self._meant(context)
+        if rows == 0:
+            return Effects(headline, items=(nothing_lost("no row is meant"),))
+        lost = _lost(command, records, unit) if rows is None else _lost(command, rows, "row", "")
         kept = Item(
             "keeps", f"history, tags and savepoints; snapshot {state.head.snapshot.id}, until it expires"
         )
         return Effects(headline, _steps(state, entries, files, size), (lost, *_readers(context, state), kept))
+
+    def _meant(self, context: Context) -> int | None:
+        """How many rows the statement is about, as Spark counts them; None for a MERGE."""
+        counting = self.change.counting
+        if counting is None:
+            return None
+        rows = None
+        with (
+            engine_of(context) as engine,
+            closing(engine.do(Run(0, counting.sql, self.database))) as events,
+        ):
+            for event in events:
+                if isinstance(event, Batch):
+                    rows = int(read_batch(event).column(0)[0].as_py())
+                elif isinstance(event, Failed):
+                    at = None if event.position is None else counting.original_position(event.position)
+                    raise replace(event, position=at).error()
+        return rows
 
     def result(self, facts: Mapping[str, object]) -> Mapping[str, int | None]:
         counts = {name: facts.get(name) for name in _COUNTS}
@@ -102,6 +117,11 @@ class RowChanges(RowStatement):
     def done(self, facts: Mapping[str, object]) -> str:
         said = facts.get("said")
         return f": {said}" if said else ""
+
+
+def _lost(command: str, count: int, unit: str, most: str = "at most ") -> Item:
+    text = f"{most}{count:,} of the newest {unit}s {'is' if count == 1 else 'are'} {_LOST[command]}"
+    return Item("loses", text, "rows-replaced", is_grave=True, count=count, unit=f"{unit}s")
 
 
 def _steps(state: WrittenState, entries: Sequence[ManifestEntry], files: str, size: int) -> tuple[Step, ...]:

@@ -20,13 +20,12 @@ from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups.left_out import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action
-from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import require_counts
-from paimark.core.spark.launch.jars import has_library
 from paimark.core.spark.protocol import (
     Event,
     Failed,
@@ -47,7 +46,6 @@ from paimark.core.statements.fates import (
 from paimark.core.storage.files import Files
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.kinds import WriteRefusal
 from paimark.core.table.follow_ups.options import left_out
 from paimark.core.table.landed import Landed, find_commit
 from paimark.core.table.layout import Root, TablePath
@@ -128,12 +126,13 @@ class RowStatement(ABC):
     def removes_rows(self) -> bool:
         """Whether rows go. Then it is planned, and committed, on one snapshot."""
 
-    @abstractmethod
-    def refusals(self, context: Context, schema: TableSchema) -> Sequence[WriteRefusal]:
+    def refusals(self, context: Context, schema: TableSchema) -> list[Refusal]:
         """Why it can't write to such a table."""
+        return writing_refusals(self.table, schema, context.options)
 
     @abstractmethod
-    def effects(self, context: Context, state: WrittenState) -> Effects: ...
+    def effects(self, context: Context, state: WrittenState, *, is_refused: bool) -> Effects:
+        """Raises the engine's error. `is_refused`: it will not run, so nobody needs to count."""
 
     @abstractmethod
     def result(self, facts: Mapping[str, object]) -> Mapping[str, int | None]:
@@ -150,16 +149,14 @@ class RowStatement(ABC):
         """Plan the statement. `arguments` is ignored: the statement has all of them."""
         state = self._state(context.files)
         root, schema, head = state.root, state.schema, state.head
-        refused = [
-            Refusal(f"{table.full_name} {each.reason}", each.hint) for each in self.refusals(context, schema)
-        ]
+        refused = self.refusals(context, schema)
         if head is not None:
             refused += _uncounted(table, head.snapshot)
         links = map(link_in_the_way, linked_directories(context.files, table))
         refused += [Refusal(each.message, each.hint) for each in links]
-        effects = self.effects(context, state)
+        read_only = read_only_refusals(context)
+        effects = self.effects(context, state, is_refused=bool(refused or read_only))
         number = 1 if head is None else head.snapshot.id + 1
-        done = _done(context)
         return Plan(
             action=self.name,
             table=table.full_name,
@@ -170,12 +167,12 @@ class RowStatement(ABC):
             items=(
                 *may_be_overwritten(context.files, root, context.clock()),
                 *effects.items,
-                *(each for each in items_of(schema.options, "commit") if each.code not in done),
+                *items_of(schema.options, "rows"),
             ),
             phrase=table.full_name,
             cost="one commit, through Spark",
-            refusals=(*read_only_refusals(context), *refused, *effects.refusals),
-            undo=_undo(context, state, self.branch),
+            refusals=(*read_only, *refused, *effects.refusals),
+            undo=_undo(state, self.branch),
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -241,7 +238,7 @@ class RowStatement(ABC):
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
-            message=self._message(context, schema, answer.snapshot, facts),
+            message=self._message(schema, answer.snapshot, facts),
             result={"snapshot_id": answer.snapshot, **self.result(facts)},
             undo=plan.undo if answer.snapshot is not None else "",
         )
@@ -250,14 +247,11 @@ class RowStatement(ABC):
         audit.record(context, plan, outcome, started, progress, before=before, after=after)
         return outcome
 
-    def _message(
-        self, context: Context, schema: TableSchema, snapshot: int | None, facts: Mapping[str, object]
-    ) -> str:
+    def _message(self, schema: TableSchema, snapshot: int | None, facts: Mapping[str, object]) -> str:
         label = str(facts["table"])
         if snapshot is None:
             return f"There were no rows to write: nothing was committed to {label}"
-        done = _done(context)
-        left = "".join(f"; {text}" for code, text in left_out(schema.options, "commit") if code not in done)
+        left = "".join(f"; {text}" for _, text in left_out(schema.options, "rows"))
         return f"Committed snapshot {snapshot} of {label}{self.done(facts)}{left}"
 
     def _state(self, files: Files) -> WrittenState:
@@ -277,16 +271,11 @@ def _has_one_writer(schema: TableSchema) -> bool:
     return bool(schema.primary_keys) and schema.options.get("bucket", "-1").strip() == "-1"
 
 
-def _undo(context: Context, state: WrittenState, branch: str | None) -> str:
+def _undo(state: WrittenState, branch: str | None) -> str:
     """The command that takes it back; empty if there is none."""
     table, head = state.root.table, state.head
-    if not kinds.refusals(state.schema, "rewrite", by_library=has_library(context.options)):
+    if not kinds.refusals(state.schema):
         return table.undo
     if branch is not None or head is None:
         return ""
     return f"paimark rollback {table.word} --to snapshot.{head.snapshot.id} --truncate"
-
-
-def _done(context: Context) -> frozenset[str]:
-    """What Paimon's library does after its commit of rows, by the codes of what is left out without it."""
-    return frozenset({"iceberg-behind"} if has_library(context.options) else ())

@@ -109,7 +109,7 @@ KINDS: dict[str, Kind] = {
         {**_TWO, "merge-engine": "aggregation", "fields.v.aggregate-function": "sum"},
         rule=_summed,
         deletes=False,
-        refused="would count twice",
+        unmerged="aggregation",
     ),
     "first row": Kind(
         {**_TWO, "merge-engine": "first-row"}, rule=_first, deletes=False, unseen=True, refused="first row"
@@ -118,23 +118,22 @@ KINDS: dict[str, Kind] = {
     "input changelog": Kind({**_TWO, "changelog-producer": "input"}),
     "full compaction changelog": Kind({**_TWO, "changelog-producer": "full-compaction"}),
     "dynamic buckets": Kind({"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
-    "cross partition": Kind({"bucket": "-1"}, partitions=("p",), refused="across partitions"),
-    "postponed buckets": Kind({"bucket": "-2"}, postpones=True, refused="postpones"),
+    "cross partition": Kind({"bucket": "-1"}, partitions=("p",)),
+    "postponed buckets": Kind({"bucket": "-2"}),
+    "rows in no bucket yet": Kind({"bucket": "-2"}, postpones=True, refused="in no bucket yet"),
     "deletion vectors": Kind({**_TWO, **_VECTORS}, unseen=True, refused="deletion vectors"),
     "append": Kind({}, keys=()),
     "append in partitions": Kind({}, keys=(), partitions=("p",)),
     "append evolved": Kind({}, keys=(), evolves=True),
     "append orc": Kind({"file.format": "orc"}, keys=()),
     "bucketed append": Kind({**_TWO, "bucket-key": "k"}, keys=()),
-    "append deletion vectors": Kind(_VECTORS, keys=(), refused="deletion vectors"),
-    "row tracking": Kind(
-        {"row-tracking.enabled": "true"}, keys=(), refused="row tracking", uncounted="row tracking"
-    ),
+    "append deletion vectors": Kind(_VECTORS, keys=()),
+    "row tracking": Kind({"row-tracking.enabled": "true"}, keys=(), uncounted="row tracking"),
     "data evolution": Kind(
         {"row-tracking.enabled": "true", "data-evolution.enabled": "true"},
         keys=(),
         compacts=False,
-        refused="row tracking",
+        refused="data evolution",
         uncounted="data evolution",
     ),
 }

@@ -8,19 +8,28 @@ from paimark.core.actions.features import newest_options
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.errors import PaimarkError
 from paimark.core.storage.files import Files
+from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.follow_ups import iceberg
 from paimark.core.table.follow_ups.options import Event, left_out
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import main_root
 
+TRACKING = "row-tracking.enabled"
+
 
 def items(files: Files, table: TablePath, event: Event) -> tuple[Item, ...]:
     """What readers by other ways do not see of a change of main, or of a tag."""
     try:
-        return items_of(newest_options(files, main_root(files, table)), event)
+        options = newest_options(files, main_root(files, table))
     except PaimarkError:
         # Whoever repairs a damaged table plans, too.
         return ()
+    if event == "rows" and is_on(options, TRACKING):
+        new_ids = Item(
+            "affects", f"rows that are written again get new row ids ({TRACKING} = true)", "new-row-ids"
+        )
+        return (*items_of(options, event), new_ids)
+    return items_of(options, event)
 
 
 def items_of(options: Mapping[str, str], event: Event) -> tuple[Item, ...]:

@@ -132,12 +132,14 @@ def resolved_queries(context: Context, survey: Survey, versions: Mapping[str, Ve
 
 def _shape(context: Context, survey: Survey, versions: Mapping[str, Version]) -> dict[str, Any]:
     schema = survey.target.schema
+    # A key without its partition can move from one to another: then the merge writes the whole table.
+    stays = {*schema.partition_keys} <= {*schema.primary_keys}
     return {
         "keys": schema.primary_keys,
         "columns": [field.name for field in schema.fields],
-        "partition_keys": schema.partition_keys,
+        "partition_keys": schema.partition_keys if stays else [],
         "main_base": merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
-        "where": where_changed(context.files, survey),
+        "where": where_changed(context.files, survey) if stays else "",
     }
 
 
@@ -159,7 +161,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     """The steps of a merge through Spark, and why it can't be made."""
     start, schema = survey.start, survey.target.schema
     name = start.root.table.full_name
-    refusals = rewriting_refusals(survey.target, context.options)
+    refusals = rewriting_refusals(context, survey.target)
     if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
         refusals.append(
             Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")
@@ -178,7 +180,8 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
         refusals.append(Refusal(f"What is merged is not whole: {error.message}", "Repair it first."))
     what = "the rows that it added, as one APPEND"
     if survey.kind == "keyed":
-        what = "the partitions it changed, as one OVERWRITE"
+        stays = {*schema.partition_keys} <= {*schema.primary_keys}
+        what = f"{'the partitions it changed' if stays else 'the whole table'}, as one OVERWRITE"
     steps = [
         Step(
             "check",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.protocol import COMMON, PARTITIONS
+from paimark.core.spark.protocol import COMMON, PARTITIONS, WHOLE
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
@@ -144,9 +144,9 @@ class Keyed:
 
     @property
     def partitions(self) -> str:
-        """The partitions that change. For a table without partitions: one row if anything changes."""
+        """The partitions that change. If the whole table is replaced: one row if anything changes."""
         named = [f"k.{quoted(each)} AS {quoted(each)}" for each in self.partition_keys]
-        return f"SELECT DISTINCT {', '.join(named) or '1 AS one'} FROM {COMMON} WHERE comes"
+        return f"SELECT DISTINCT {', '.join(named) or f'1 AS {WHOLE}'} FROM {COMMON} WHERE comes"
 
     @property
     def rows(self) -> str:

@@ -8,7 +8,7 @@ rewrite leaves only files that no snapshot names, which orphan cleaning removes.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,19 +22,21 @@ from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.config import Settings
-from paimark.core.errors import Cancelled, PaimarkError, Refused, Unavailable
+from paimark.core.errors import Cancelled, FileMissing, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.jars import has_library
+from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
+from paimark.core.table.definition.kinds import postponed_rows
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests.files import has_postponed_rows
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.table.savepoints import SavepointManager
 
@@ -137,11 +139,20 @@ def copied_rows(of: str, schema: TableSchema, count: int, size: int) -> Step:
     return Step("copy", f"the rows of {of}", f"{counted(count, unit_of(schema))}, through Spark", size)
 
 
-def rewriting_refusals(start: RewriteBase, options: Mapping[str, str] | None = None) -> list[Refusal]:
-    """Why the table's rows can't be read and written again without loss; `options` of the catalog."""
-    name, by_library = start.root.table.full_name, has_library(options or {})
-    refusals = kinds.refusals(start.schema, "rewrite", by_library=by_library)
-    return [Refusal(f"{name} {each.reason}", each.hint) for each in refusals]
+def writing_refusals(table: TablePath, schema: TableSchema, options: Mapping[str, str]) -> list[Refusal]:
+    """Why no rows can be written to the table; `options` of the catalog."""
+    refusals = [Refusal(f"{table.full_name} {each.reason}", each.hint) for each in kinds.refusals(schema)]
+    return refusals if has_library(options) else [Refusal(*NO_LIBRARY), *refusals]
+
+
+def rewriting_refusals(context: Context, start: RewriteBase) -> list[Refusal]:
+    """Why the rows can't be written again to the place in that state."""
+    table, schema = start.root.table, start.schema
+    refusals = writing_refusals(table, schema, context.options)
+    with suppress(FileMissing):
+        if has_postponed_rows(context.files, table, schema, start.head.snapshot):
+            refusals.append(Refusal(*postponed_rows(table.full_name)))
+    return refusals
 
 
 def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
@@ -191,6 +202,10 @@ def rewrite(
     try:
         with engine_of(context) as engine:
             answer = answer_of(engine, write, progress)
+        if answer.remark:
+            progress(
+                Remark(f"The rows are committed; what Paimon does after a commit failed: {answer.remark}")
+            )
     except (Cancelled, Refused, Unavailable) as error:
         _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
         if made is not None:

@@ -112,7 +112,7 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
             *([] if new is None else columns_change(start, new)),
             Item("keeps", _kept(going_back.description, has_columns=new is not None)),
         ),
-        refusals=tuple(_refusals(context.files, going_back)),
+        refusals=tuple(_refusals(context, going_back)),
     )
 
 
@@ -158,7 +158,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
 
     def check(self, hold: Hold) -> None:
         going_back = as_planned(self.work, _found_again(self.work))
-        raise_first(_refusals(self.work.files, going_back))
+        raise_first(_refusals(self.work.context, going_back))
 
     def definition(self) -> TableSchema | None:
         return definition_of(self.state.schema)
@@ -295,9 +295,10 @@ def _snapshot_at(files: Files, start: RewriteBase, point: Point | None, which: s
     return then
 
 
-def _refusals(files: Files, going_back: GoingBack) -> list[Refusal]:
+def _refusals(context: Context, going_back: GoingBack) -> list[Refusal]:
+    files = context.files
     root, then = going_back.start.root, going_back.then
-    refusals = rewriting_refusals(going_back.target)
+    refusals = rewriting_refusals(context, going_back.target)
     if then is not None and going_back.entry.is_write and going_back.start.is_main:
         truncation = f"paimark rollback {root.table.word} --to snapshot.{then.id} --truncate"
         ends = f"`{truncation}` ends main there instead."

@@ -11,10 +11,9 @@ from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.protocol import Inserting
 from paimark.core.spark.session_conf import ASSIGNMENT
-from paimark.core.spark.stores.access import StoreUnread
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.table.catalog import find_table
-from paimark.core.table.definition.row_changes import change_refusals
+from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import named_table
@@ -101,18 +100,11 @@ def _target(
 
 
 def _require_able(session: EngineSession, change: RowChange, target: WriteTarget) -> None:
-    for each in change_refusals(target.table_schema, change.command):
+    for each in change_rules(target.table_schema, change.command):
         raise Refused(f"{target.name} {each.reason}", each.hint)
     if not session.views.in_catalog:
         raise Refused(f"{change.word} is not supported here", "Let spark.paimark.catalog be on.")
-    if not session.writes.has_library:
-        raise Refused(
-            f"{change.word} needs Paimon's library, which Spark's Java lacks", "`paimark jars fetch paimon`"
-        )
-    try:
-        session.writes.require_reached(target)
-    except StoreUnread as unread:
-        raise Refused(f"Spark does not reach {target.name}: {unread}", "") from unread
+    session.writes.require(target)
     if (mode := session.conf.get(ASSIGNMENT)).upper() != "ANSI":
         raise Refused(
             f"{ASSIGNMENT} is {mode}, and values could be cut in silence", f"SET {ASSIGNMENT}=ANSI first."

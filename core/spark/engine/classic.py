@@ -120,7 +120,7 @@ class Classic:
         self.session.views.queries.tag()
         if isinstance(order, Write):
             self.session.require_writable()
-            yield TaskResult(snapshot=rewrite.write(self.session, order))
+            yield rewrite.write(self.session, order)
         elif order.streams:
             streamed = partial(self.results.streamed, tag=job.tag)
             with closing(rewrite.answers(self.session, order, streamed)) as answers:

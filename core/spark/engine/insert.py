@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import msgspec
 from pyspark.sql import DataFrame
 
 from paimark.core.errors import Refused, failing_at
@@ -13,11 +12,7 @@ from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.protocol import Inserting
 from paimark.core.spark.session_conf import OVERWRITE_MODE, SessionConf
 from paimark.core.spark.writing.column_assignment import ColumnAssignment
-from paimark.core.spark.writing.commit import encode_partitions
-from paimark.core.spark.writing.late_commit import FileChanges
-from paimark.core.spark.writing.receipt import find_written, with_receipt
 from paimark.core.spark.writing.target import WriteTarget
-from paimark.core.spark.writing.write import clustered_for
 from paimark.core.table.catalog import find_table
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
@@ -69,32 +64,14 @@ def insert_target(
 def insert_rows(session: EngineSession, insert: Insert, target: WriteTarget, frame: DataFrame) -> Inserted:
     """Write the rows. Raises `StatementFailed` for columns that don't fit, and `Refused` like a commit."""
     _require_mode(session.conf, insert, target)
+    session.writes.require(target)
     columns = ColumnAssignment(session.spark, frame, target, insert)
     label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
-    if session.writes.may_write(target):
-        partitions = columns.partition if insert.overwrite and insert.static else None
-        made = session.writes.write(target, columns.rows, partitions=partitions)
-        if made is None:
-            return Inserted(label, None, 0)
-        return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark)
-    return _insert_by_pypaimon(session.warehouse, insert, target, columns, label)
-
-
-def _insert_by_pypaimon(
-    warehouse: WarehouseAccess, insert: Insert, target: WriteTarget, columns: ColumnAssignment, label: str
-) -> Inserted:
-    query_rows = columns.rows
-    if insert.overwrite and insert.static:
-        target = msgspec.structs.replace(target, partitions=encode_partitions(columns.partition.toArrow()))
-    mode = "overwrite" if insert.overwrite else "append"
-    with with_receipt(warehouse.files, target) as target:
-        rows = clustered_for(query_rows, target).write.format("paimark").mode(mode)
-        rows.option("target", target.to_text()).save()
-        snapshot = find_written(warehouse.files, target)
-    if snapshot is None:
+    partitions = columns.partition if insert.overwrite and insert.static else None
+    made = session.writes.write(target, columns.rows, partitions=partitions)
+    if made is None:
         return Inserted(label, None, 0)
-    changes = FileChanges.of_snapshot(warehouse.files, target.root.table, snapshot)
-    return Inserted(label, snapshot.id, changes.records_added)
+    return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark)
 
 
 def _require_mode(conf: SessionConf, insert: Insert, target: WriteTarget) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -15,23 +14,19 @@ from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, opened_scan
-from paimark.core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
+from paimark.core.spark.protocol import COMMON, PARTITIONS, WHOLE, Ask, Reading, TaskResult, Version, Write
 from paimark.core.spark.results.sender import SentBatch
-from paimark.core.spark.writing.commit import encode_partitions
-from paimark.core.spark.writing.receipt import find_written, with_receipt
-from paimark.core.spark.writing.row_files import commit_rows, write_rows
 from paimark.core.spark.writing.target import WriteTarget
-from paimark.core.spark.writing.write import clustered_for
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.manifests.files import size_of
+from paimark.core.table.definition.kinds import postponed_rows
+from paimark.core.table.manifests.files import has_postponed_rows, size_of
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.uses import TableUse
 
 # The most partitions of one overwrite, which compares all of them with each manifest.
 MOST_PARTITIONS = 10_000
-# If all versions together have no more rows and bytes of files, this process writes the result: Spark would
-# start three Python processes for it.
+# If all versions together have no more rows and bytes of files, one task writes the result.
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 # With more changed keys, an overwrite is committed beside others' commits to other partitions only.
 _MOST_CHANGED = 500_000
@@ -54,26 +49,30 @@ def answers(
                 yield tuple(row for batch in reader for row in batch.column(0).to_pylist())
 
 
-def write(session: EngineSession, order: Write) -> int | None:
-    """Make the commit, and return its snapshot's id; None if there was nothing to write. Raises `Refused`."""
+def write(session: EngineSession, order: Write) -> TaskResult:
+    """Make the commit; the result has no snapshot if there was nothing to write. Raises `Refused`."""
     spark, warehouse, views = session.spark, session.warehouse, session.views
     table = parse_table_name(order.table)
+    target = WriteTarget(
+        *warehouse.address(table.root(order.branch)),
+        order.schema,
+        follows_main=order.follows_main,
+        commit_user=order.commit_user,
+        overwrite=order.overwrite,
+        head=order.head,
+        may_go_on=order.may_go_on,
+        known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
+        after_commit=None,
+        lock=order.lock,
+        next_entry=order.next_entry,
+    )
+    session.writes.require(target)
+    if order.overwrite and order.head:
+        # The plan has looked, but in a later try the head is another.
+        head = Snapshot.from_json(order.head.encode(), "the order")
+        if has_postponed_rows(warehouse.files, table, target.table_schema, head):
+            raise Refused(*postponed_rows(order.table))
     with _named(session, order) as named, ExitStack() as ends:
-        target = WriteTarget(
-            *warehouse.address(table.root(order.branch)),
-            order.schema,
-            follows_main=order.follows_main,
-            commit_user=order.commit_user,
-            overwrite=order.overwrite,
-            rewrites=True,
-            head=order.head,
-            may_go_on=order.may_go_on,
-            known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
-            after_commit=None,
-            lock=order.lock,
-            next_entry=order.next_entry,
-        )
-        target = ends.enter_context(with_receipt(warehouse.files, target))
         is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named)
         if order.common_sql is not None:
@@ -83,48 +82,40 @@ def write(session: EngineSession, order: Write) -> int | None:
                 ends.callback(common.persist().unpersist)
             ends.enter_context(_view(spark, COMMON, common))
             query = spark.sql
+        replaced = changed = None
         if order.partitions_sql is not None:
-            partitions = None
-            if order.changed_sql is not None and target.receipt is not None:
-                changed = query(order.changed_sql).limit(_MOST_CHANGED + 1).toArrow()
-                target = msgspec.structs.replace(target, changed=f"{target.receipt}-changed")
-                if changed.num_rows <= _MOST_CHANGED:
-                    partitions = _with_changed(target, changed)
-            if partitions is None:
-                partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
+            partitions, keys = _partial(query, order, target)
             if not partitions.num_rows:
-                return None
+                return TaskResult()
             # More partitions would be almost the whole table, and the rows would have to be all of it.
             if partitions.num_rows > MOST_PARTITIONS:
                 raise Refused(
                     f"Rows of more than {MOST_PARTITIONS} partitions of {order.table} would change at once",
                     "Merge fewer at a time.",
                 )
-            if target.table_schema.partition_keys:
-                target = msgspec.structs.replace(target, partitions=encode_partitions(partitions))
-            ends.enter_context(_view(spark, PARTITIONS, spark.createDataFrame(partitions)))
+            frame = spark.createDataFrame(partitions)
+            ends.enter_context(_view(spark, PARTITIONS, frame))
+            replaced = frame.select([each for each in frame.columns if each != WHOLE])
+            changed = None if keys is None else spark.createDataFrame(keys)
         rows = _as_declared(query(order.sql), target)
-        if is_small:
-            written = write_rows(target, rows.toArrow().to_batches())
-            commit_rows(target, [written])
-        else:
-            mode = "overwrite" if order.overwrite else "append"
-            writer = clustered_for(rows, target).write.format("paimark").mode(mode)
-            writer.option("target", target.to_text()).save()
-        made = find_written(warehouse.files, target)
-    return None if made is None else made.id
+        made = session.writes.write(target, rows, partitions=replaced, changed=changed, is_small=is_small)
+    return TaskResult() if made is None else TaskResult(snapshot=made.snapshot.id, remark=made.remark)
 
 
-def _with_changed(target: WriteTarget, changed: pa.Table) -> pa.Table:
-    """Write the file of the changed keys; return the partitions in which rows change."""
-    assert target.changed is not None
-    keys = pa.Table.from_struct_array(changed.column("k"))
-    with pa.ipc.new_file(target.changed, keys.schema) as file:
-        file.write_table(keys)
-    coming = keys.filter(changed.column("comes"))
-    if names := target.table_schema.partition_keys:
-        return coming.select(names).group_by(names).aggregate([])
-    return pa.table({"one": [1][: coming.num_rows]})
+def _partial(
+    query: Callable[[str], DataFrame], order: Write, target: WriteTarget
+) -> tuple[pa.Table, pa.Table | None]:
+    """The partitions in which rows change, and the keys that change; None for too many keys."""
+    assert order.partitions_sql is not None
+    if order.changed_sql is not None:
+        changed = query(order.changed_sql).limit(_MOST_CHANGED + 1).toArrow()
+        if changed.num_rows <= _MOST_CHANGED:
+            keys = pa.Table.from_struct_array(changed.column("k"))
+            coming = keys.filter(changed.column("comes"))
+            if names := [each for each in target.table_schema.partition_keys if each in keys.column_names]:
+                return coming.select(names).group_by(names).aggregate([]), keys
+            return pa.table({WHOLE: [1][: coming.num_rows]}), keys
+    return query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow(), None
 
 
 @contextmanager

@@ -19,6 +19,10 @@ from paimark.core.storage.known_options import PAIMON_JAR
 _PAIMON = re.compile(r"paimon-(?:bundle|spark-[0-9.]+_[0-9.]+|spark-[0-9.]+)-([0-9][^/]*)\.jar")
 
 _OLDEST = (1, 4)
+NO_LIBRARY = (
+    "Rows are written by Paimon's own library, and Spark has none here",
+    "Run `paimark jars fetch paimon`.",
+)
 
 
 def engine_jar() -> Path:

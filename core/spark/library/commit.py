@@ -18,7 +18,13 @@ from paimark.core.redaction import redacted
 from paimark.core.spark.stores.access import innermost
 from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.publishing import Publisher
-from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
+from paimark.core.spark.writing.target import (
+    WriteTarget,
+    has_moved,
+    require_head,
+    require_lock,
+    require_unchanged,
+)
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.storage.open import require_conditions
@@ -100,6 +106,7 @@ class LibraryCommit:
             require_unchanged(self._files, self._target)
             latest = self._latest()
             require_head(self._files, self._target, latest and latest.record)
+            self._require_room(latest)
             self._require_same_buckets(latest)
             attempt = _Attempt(self._write, latest, is_fast=tries > 0)
             if not attempt.prepared():
@@ -128,6 +135,13 @@ class LibraryCommit:
                 "Nothing was committed: start again.",
             )
         return _Latest(data.decode(), record)
+
+    def _require_room(self, latest: _Latest | None) -> None:
+        """Raises `Refused` if others committed what can't stay beside the rows of an overwrite."""
+        if latest is not None and self._write.isOutrun(latest.data):
+            assert self._target.head
+            head = Snapshot.from_json(self._target.head.encode(), "the target")
+            raise has_moved(self._target, head.id, latest.record.id)
 
     def _require_same_buckets(self, latest: _Latest | None) -> None:
         if self._write.hasOtherBuckets(latest and latest.data):

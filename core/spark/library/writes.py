@@ -1,7 +1,4 @@
-"""Write rows by Paimon's own library in Spark's tasks, and commit them.
-
-The library is in a jar that Spark's Java may lack: then, and over Connect, pypaimon writes what it can.
-"""
+"""Write rows by Paimon's own library in Spark's tasks, and commit them."""
 
 from __future__ import annotations
 
@@ -16,6 +13,7 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
@@ -23,7 +21,6 @@ from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import read_if_there
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.definition import kinds
 from paimark.core.table.lineage.commits import note_last, require_last_commit
 from paimark.core.table.links import require_no_links
 
@@ -67,30 +64,20 @@ class LibraryWrites:
         self._warehouse = warehouse
         self._stores = stores
 
-    @property
-    def has_library(self) -> bool:
-        return is_loaded(self._session, "TableWrite")
+    def require(self, target: WriteTarget) -> None:
+        """Raises `Refused` if it can't write there: it is not loaded, does not reach the store, or refuses.
 
-    def require_reached(self, target: WriteTarget) -> None:
-        """Raises `StoreUnread` if Spark's Java can't read where the table lies."""
-        self._stores.require_readable(self._address(target.root.schemas))
-
-    def may_write(self, target: WriteTarget) -> bool:
-        """Whether the library is to write there: it is loaded, reaches the store, and opens the table.
-
-        A table that it does not open is left to pypaimon, if that writes such tables.
+        It opens the table, and refuses kinds that it would not write correctly.
         """
-        if not self.has_library:
-            return False
+        require_writable(target)
+        if not is_loaded(self._session, "TableWrite"):
+            raise Refused(*NO_LIBRARY)
         try:
-            self.require_reached(target)
-        except StoreUnread:
-            return False
-        try:
-            self._begun(target)
-        except Refused:
-            return bool(kinds.refusals(target.table_schema, target.write_mode))
-        return True
+            self._stores.require_readable(self._address(target.root.schemas))
+        except StoreUnread as error:
+            why = str(error).removesuffix(".")
+            raise Refused(f"Rows can't be written to {target.name}: {why}", "Nothing was written.") from error
+        self._begun(target)
 
     def write(
         self,
@@ -98,14 +85,16 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
+        changed: DataFrame | None = None,
         is_small: bool = False,
     ) -> Committed | None:
         """Write the frame's rows, which have the table's columns, as one commit; None if that was nothing.
 
-        An overwrite with `partitions` replaces those with these values of some partition columns. `is_small`:
-        one task writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
+        An overwrite with `partitions` replaces those with these values of some partition columns. If others
+        may go on beside it, `changed` has the keys that change, None for too many. `is_small`: one task
+        writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
         """
-        write = self.written(target, frame, partitions=partitions, is_small=is_small)
+        write = self.written(target, frame, partitions=partitions, changed=changed, is_small=is_small)
         if write.isEmpty() and not target.overwrite:
             return None
         return self._committed(target, write)
@@ -116,23 +105,27 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
+        changed: DataFrame | None = None,
         is_small: bool = False,
     ) -> Any:
         """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
 
         def fill(write: Any) -> None:
-            if partitions is not None:
+            if partitions is not None and target.may_go_on:
+                write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
+            elif partitions is not None:
                 write.replace(partitions._jdf)
             self._write_rows(target, write, frame, is_small)
 
-        return self._filled(target, fill)
+        is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
+        return self._filled(target, fill, is_partial=is_partial)
 
     def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
         """Commit what a statement changes, which `run` runs: it gets Java's table for the statement's target.
 
         Raises as `write`, and Spark's error of the statement.
         """
-        write = self._filled(target, lambda write: run(write.changing(target.name)))
+        write = self._filled(target, lambda write: run(write.changing(target.name)), is_partial=False)
         counts = Counts(*write.counts())
         if write.isEmpty():
             return Changed(None, counts)
@@ -145,15 +138,15 @@ class LibraryWrites:
         after_commit(target)
         return made
 
-    def _filled(self, target: WriteTarget, fill: Callable[[Any], None]) -> Any:
+    def _filled(self, target: WriteTarget, fill: Callable[[Any], None], *, is_partial: bool) -> Any:
         files, root = self._warehouse.files, target.root
-        require_writable(target, by_library=True)
+        require_writable(target)
         require_conditions(files)
         require_last_commit(files, root)
         require_no_links(files, root.table)
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(files, target)
-        write = self._begun(target)
+        write = self._begun(target, is_partial=is_partial)
         fill(write)
         try:
             require_no_links(files, root.table, self._written(write))
@@ -162,14 +155,15 @@ class LibraryWrites:
             raise
         return write
 
-    def _begun(self, target: WriteTarget) -> Any:
+    def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
+        """Java's `TableWrite`. `is_partial`: an overwrite replaces some partitions only."""
         known = None
         if target.known:
             data = read_if_there(self._warehouse.files, target.root.snapshot(target.known))
             known = None if data is None else data.decode()
         replacing = "NOTHING"
         if target.overwrite:
-            replacing = "PARTITIONS" if target.dynamic or target.partitions is not None else "ALL"
+            replacing = "PARTITIONS" if is_partial else "ALL"
         try:
             return new_instance(
                 self._session,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterator, Sequence, Set
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
-import pyarrow as pa
 from pypaimon.common.json_util import JSON
-from pypaimon.common.predicate_builder import PredicateBuilder
 from pypaimon.index.dynamic_bucket import HASH_INDEX
 from pypaimon.index.index_file_handler import IndexFileHandler
 from pypaimon.manifest import manifest_file_manager
@@ -19,10 +16,9 @@ from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCom
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Refused
-from paimark.core.spark.writing.beside import BesideLaterCommits
 from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.publishing import Publisher
-from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
+from paimark.core.spark.writing.target import WriteTarget, require_unchanged
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import require_conditions
@@ -57,8 +53,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     def __init__(
         self, files: Files, target: WriteTarget, table: Any, create: CreateSnapshot | None = None
     ) -> None:
-        require = partial(require_lock, files, target)
-        create = create or CreateSnapshot(files, target.root, require, write_log(files, target))
+        create = create or CreateSnapshot(files, target.root, log=write_log(files, target))
         super().__init__(create, table, target.commit_user)
         self._files = files
         self._target = target
@@ -73,7 +68,6 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         require_conditions(self._files)
         # At each try, because a commit that lost a race is tried again on the winner's snapshot.
         require_unchanged(self._files, self._target)
-        require_head(self._files, self._target, _record(latest_snapshot))
         if latest_snapshot is not None and self._has_rescaled and not self._target.overwrite:
             self._require_same_buckets(latest_snapshot, rest["commit_entries"])
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
@@ -138,11 +132,10 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         """
         then, now = self._index_files(self.known), self._index_files(latest.id if latest else 0)
         touched = {tuple(each.partition.values) for each in adds}
-        replaces_all = self._target.overwrite and self._target.changed is None
         if (
             then is None
             or now is None
-            or any(replaces_all or partition in touched for (partition, _), _ in then ^ now)
+            or any(self._target.overwrite or partition in touched for (partition, _), _ in then ^ now)
         ):
             raise Refused(
                 f"Another writer gave keys of {self._target.name} their buckets while these "
@@ -163,26 +156,6 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             for each in entries
             if each.index_file.index_type == HASH_INDEX
         }
-
-    def _overwrite_changes_provider(self, partition_filter: Any, commit_messages: Any) -> Any:
-        if self._target.changed is None:
-            return super()._overwrite_changes_provider(partition_filter, commit_messages)
-        managers = self.manifest_list_manager, self.snapshot_manager
-        return BesideLaterCommits(self._target, self.table, *managers, partition_filter, commit_messages)
-
-    def _create_static_partition_filter(self, overwrite_partition: Any, commit_messages: Any) -> Any:
-        if self._target.partitions is None:
-            return super()._create_static_partition_filter(overwrite_partition, commit_messages)
-        partitions = _partitions(self._target.partitions)
-        builder = PredicateBuilder(self.table.partition_keys_fields)
-        replaced = builder.or_predicates([_is_partition(builder, each) for each in partitions])
-        # An overwrite may name only some partition columns: it replaces all partitions with these values.
-        named = [self.table.partition_keys.index(name) for name in partitions[0]]
-        replaced_values = {tuple(each.values()) for each in partitions}
-        written_values = {tuple(message.partition[index] for index in named) for message in commit_messages}
-        if strays := written_values - replaced_values:
-            raise Refused(f"Rows came for partitions that are not replaced: {sorted(map(str, strays))[:3]}")
-        return replaced
 
 
 class CreateSnapshot(Publisher, SnapshotCommit):  # type: ignore[misc]  # as above
@@ -206,26 +179,3 @@ class CreateSnapshot(Publisher, SnapshotCommit):  # type: ignore[misc]  # as abo
 
 def _record(snapshot: Any) -> Snapshot | None:
     return None if snapshot is None else Snapshot.from_json(JSON.to_json(snapshot).encode(), "a snapshot")
-
-
-def encode_partitions(partitions: pa.Table) -> str:
-    """Encode distinct rows of partition columns, for `WriteTarget.partitions`."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, partitions.schema) as stream:
-        stream.write_table(partitions)
-    return base64.b64encode(sink.getvalue()).decode()
-
-
-def _partitions(text: str) -> list[dict[str, Any]]:
-    with pa.ipc.open_stream(base64.b64decode(text)) as stream:
-        rows: list[dict[str, Any]] = stream.read_all().to_pylist()
-    return rows
-
-
-def _is_partition(builder: Any, values: dict[str, Any]) -> Any:
-    return builder.and_predicates(
-        [
-            builder.is_null(name) if value is None else builder.equal(name, value)
-            for name, value in values.items()
-        ]
-    )

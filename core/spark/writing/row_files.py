@@ -19,16 +19,15 @@ from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.avro_lists import require_no_null_elements
-from paimark.core.spark.writing.beside import LowestNumber
 from paimark.core.spark.writing.commit import Commit, read_old_manifests
 from paimark.core.spark.writing.conversion import convert_batch, padded, require_lengths, require_types
-from paimark.core.spark.writing.receipt import leave_receipt
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import Unanswered
 from paimark.core.storage.open import open_files
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.lineage.commits import Overwritten, require_last_commit
+from paimark.core.table.lineage.commits import Overwritten, note_last, require_last_commit
 from paimark.core.table.links import require_no_links
+from paimark.core.table.records import Snapshot
 
 BUCKET_COLUMN = "__paimark_bucket"
 _KINDS = ("+I", "+U", "-U", "-D")
@@ -37,7 +36,7 @@ _FORMATS = ("file.format", "file.format.per.level", "changelog-file.format", "fi
 
 def open_target(target: WriteTarget) -> Any:
     """pypaimon's table for the target. Does no I/O. Raises `Refused` for a kind that can't be written."""
-    require_writable(target)
+    require_writable(target, by_source=True)
     read_old_manifests()
     table = open_table(target.scan)
     # For writing it must read sequence numbers and bucket indexes of the newest snapshot.
@@ -63,14 +62,11 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
         writer.file_store_write._load_seq_number_stats = lambda partition: _ShiftedNumbers(
             load_numbers(partition), behind
         )
-    if target.changed is not None:
-        _number_lowest(writer.file_store_write)
     try:
         for batch in batches:
             check_cancelled()
             converted = convert_batch(batch, writer.table_pyarrow_schema)
-            if not target.rewrites:
-                require_lengths(target.table_schema, converted)
+            require_lengths(target.table_schema, converted)
             converted = padded(target.table_schema, converted)
             _require_hashable_keys(table, converted)
             _require_kinds(table, converted)
@@ -107,9 +103,8 @@ def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterat
 def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     """Commit all files of the tasks at once, or none; then run the step after the commit.
 
-    Raises `Refused` if main, the table's schema or (with `head`) its newest snapshot has changed, or if
-    others commit all the time; then the tasks' files are deleted. Raises `Unanswered` if it is unknown
-    whether it was committed; then they stay.
+    Raises `Refused` if main or the table's schema has changed, or if others commit all the time; then the
+    tasks' files are deleted. Raises `Unanswered` if it is unknown whether it was committed; then they stay.
     """
     files = open_files(target.warehouse, target.options)
     table = open_target(target)
@@ -125,7 +120,8 @@ def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
         else:
             commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
     if commit.snapshot_json is not None:
-        leave_receipt(files, target, commit.snapshot_json)
+        newest = Snapshot.from_json(commit.snapshot_json, "the commit")
+        note_last(files, target.root, newest.id, commit.snapshot_json)
     after_commit(target)
 
 
@@ -170,17 +166,6 @@ def delete_rows(target: WriteTarget, by_task: Iterable[Sequence[Any]]) -> None:
     files = open_files(target.warehouse, target.options)
     commit = Commit(files, target, open_target(target))
     commit.abort([message for task in by_task for message in task])
-
-
-def _number_lowest(writing: Any) -> None:
-    create_writer = writing._create_data_writer
-
-    def create(*args: Any, **rest: Any) -> Any:
-        created = create_writer(*args, **rest)
-        created.sequence_generator = LowestNumber()
-        return created
-
-    writing._create_data_writer = create
 
 
 class _ShiftedNumbers(dict[int, int]):
@@ -254,7 +239,7 @@ def overlap(sets: Iterable[set[tuple[object, ...]]]) -> bool:
 def check_columns(target: WriteTarget, columns: StructType) -> None:
     """Check the rows' columns by name; a column that may be null can be left out. Raises `Refused`.
 
-    A column with a default may not be left out: it would have to be filled in. Rewritten rows may lack it.
+    A column with a default may not be left out: it would have to be filled in.
     """
     name, names = target.name, columns.fieldNames()
     fields = {field.name: field for field in _arrow_schema(open_target(target))}
@@ -264,7 +249,7 @@ def check_columns(target: WriteTarget, columns: StructType) -> None:
     if missing:
         raise Refused(f"The rows lack column {missing[0]}, which may not be null", "Add it.")
     for each in target.table_schema.fields:
-        if each.default_value is not None and each.name not in names and not target.rewrites:
+        if each.default_value is not None and each.name not in names:
             raise Refused(
                 f"The rows lack column {each.name}, whose default this does not fill in",
                 f"Add it with {each.default_value}, or write by INSERT, which fills it in.",

@@ -8,7 +8,6 @@ from paimark.core.errors import Refused
 from paimark.core.spark.datasource.scan import Scan, TableAddress
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.kinds import WriteMode
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import main_root
@@ -25,28 +24,21 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     is the JSON of the snapshot that must still be the newest: None for any, empty for no snapshot. With
     `may_go_on` others may have committed after it. `known` is the id of the newest before anything was
     written, 0 for none: this commit has a later one. An overwrite replaces the whole table, or with `dynamic`
-    the partitions that rows came for, or those in `partitions` (an Arrow stream in base 64, of some partition
-    columns or all). With `changed` it replaces only the files that these partitions had in `head`, as
-    `paimark.core.spark.writing.beside` says; it is a local Arrow file with the keys that change, missing if
-    there are too many. `rewrites`: the rows are the table's own, read at some version. `after_commit` is the
-    step after the commit; None for an action, which runs it itself. `receipt` is a local file that tells the
-    waiting process what was committed. `lock` is the token of the change that makes the commit, None without
-    a lock: the lock must still exist, and its journal must not have `next_entry`, by which another process
-    takes it over. `done` is what the operation log says of the rows, if not the records that files count.
+    the partitions that rows came for, unless its writer names some. `after_commit` is the step after the
+    commit; None for an action, which runs it itself. `lock` is the token of the change that makes the commit,
+    None without a lock: the lock must still exist, and its journal must not have `next_entry`, by which
+    another process takes it over. `done` is what the operation log says of the rows, if not the records that
+    files count.
     """
 
     follows_main: bool
     commit_user: str
     overwrite: bool = False
-    rewrites: bool = False
     dynamic: bool = False
-    partitions: str | None = None
-    changed: str | None = None
     head: str | None = None
     may_go_on: bool = False
     known: int = 0
     after_commit: str | None = DUE_SAVEPOINT
-    receipt: str | None = None
     lock: str | None = None
     next_entry: str = ""
     operation: str | None = None
@@ -58,16 +50,10 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
         """A scan for the root's columns, not for rows."""
         return Scan(self.warehouse, self.options, self.database, self.table, self.branch, self.schema)
 
-    @property
-    def write_mode(self) -> WriteMode:
-        if self.rewrites:
-            return "rewrite"
-        return "replace" if self.overwrite else "add"
 
-
-def require_writable(target: WriteTarget, *, by_library: bool = False) -> None:
-    """Raises `Refused` for a kind of table that can't be written correctly, by pypaimon or by the library."""
-    for each in kinds.refusals(target.table_schema, target.write_mode, by_library=by_library):
+def require_writable(target: WriteTarget, *, by_source: bool = False) -> None:
+    """Raises `Refused` for a kind of table that can't be written correctly, or not by the data source."""
+    for each in kinds.refusals(target.table_schema, by_source=by_source):
         raise Refused(f"{target.name} {each.reason}", each.hint)
 
 

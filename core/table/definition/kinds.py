@@ -3,8 +3,9 @@
 All writers of rows (INSERT, streams, rollback, merge, overwrite, undo) check this list for their plan, and
 again when they write the files. `docs/tables.md` shows the same table to people.
 
-Paimark writes files without compaction. For some kinds, stock readers skip such files, so nobody would see
-the new rows; for other kinds, pypaimon does not make the files as stock engines do.
+Paimon's own library writes the rows of statements and actions, without compaction. For some kinds, readers
+skip such files, so nobody would see the new rows. In the data source pypaimon writes, which does not make the
+files of some more kinds as Paimon does.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from paimark.core.table.definition import kind_signs as signs
 from paimark.core.table.definition.kind_signs import Sign
 from paimark.core.table.records import TableSchema
 
-# `add`: INSERT INTO and streams. `replace`: INSERT OVERWRITE. `rewrite`: rows that are read from the table
-# and written to it again, by rollback, merge-branch, an overwrite of main, and the undo of these.
-WriteMode = Literal["add", "replace", "rewrite"]
-WRITE_MODES: tuple[WriteMode, ...] = ("add", "replace", "rewrite")
+# Who writes to a kind of tables: the library and the data source, the library only, or nobody.
+Writers = Literal["all", "library", "nobody"]
 HINT = "Write it with the engine that made it."
-LIBRARY_HINT = "Paimon's library writes it: `paimark jars fetch paimon`."
+SOURCE_HINT = "INSERT writes to it, by Paimon's own library."
+# The bucket of rows that wait for one.
+POSTPONED = -2
 # Functions of aggregation: each gives the same result here as in stock Paimon.
 FUNCTIONS = (
     "bool_and",
@@ -37,21 +38,24 @@ FUNCTIONS = (
 )
 
 
+def postponed_rows(name: str) -> tuple[str, str]:
+    """Why rows of a table are not written again while others wait for a bucket, and what to do."""
+    reason = f"{name} has rows in no bucket yet (bucket = -2), which nobody sees, and which would be lost"
+    return reason, "Let a stock engine compact it first."
+
+
 @dataclass(frozen=True)
 class TableKind:
     """`known_by` tells people how to recognize such a table; `sign` detects it.
 
     `note` follows the table's name in messages: why writes are refused, or a property of a kind that works.
-    `refused` are the modes that don't write to it without Paimon's library, `library_refuses` those that
-    don't with it.
     """
 
     name: str
     known_by: str
     sign: Sign
     note: str
-    refused: frozenset[WriteMode] = frozenset()
-    library_refuses: frozenset[WriteMode] = frozenset()
+    writers: Writers = "all"
 
 
 class WriteRefusal(NamedTuple):
@@ -61,33 +65,25 @@ class WriteRefusal(NamedTuple):
     hint: str
 
 
-def refusals(schema: TableSchema, mode: WriteMode, *, by_library: bool = False) -> list[WriteRefusal]:
-    """Why this mode can't write rows to the table; empty if it can. `by_library`: with Paimon's library."""
+def refusals(schema: TableSchema, *, by_source: bool = False) -> list[WriteRefusal]:
+    """Why nobody can write rows to the table, or not the data source; empty if that works."""
     return [
-        WriteRefusal(f"{kind.note} ({reason})", HINT if mode in kind.library_refuses else LIBRARY_HINT)
+        WriteRefusal(f"{kind.note} ({reason})", HINT if kind.writers == "nobody" else SOURCE_HINT)
         for kind in KINDS
-        if mode in (kind.library_refuses if by_library else kind.refused) and (reason := kind.sign(schema))
+        if kind.writers == "nobody" or (by_source and kind.writers == "library")
+        if (reason := kind.sign(schema))
     ]
 
 
-def reasons(schema: TableSchema, mode: WriteMode, *, by_library: bool = False) -> list[str]:
-    """As `refusals`, without their hints."""
-    return [each.reason for each in refusals(schema, mode, by_library=by_library)]
-
-
-_ALL: frozenset[WriteMode] = frozenset(WRITE_MODES)
-_REWRITE: frozenset[WriteMode] = frozenset({"rewrite"})
 _UNSEEN = "rows that are not compacted are seen by nobody there"
 
 
 def _by_library(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
-    """A kind to which only Paimon's library writes. It rewrites no rows yet."""
-    return TableKind(name, known_by, sign, note, _ALL, _REWRITE)
+    return TableKind(name, known_by, sign, note, "library")
 
 
 def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
-    """A kind to which no mode writes."""
-    return TableKind(name, known_by, sign, note, _ALL, _ALL)
+    return TableKind(name, known_by, sign, note, "nobody")
 
 
 KINDS: tuple[TableKind, ...] = (
@@ -115,15 +111,13 @@ KINDS: tuple[TableKind, ...] = (
         "`fields.*.sequence-group`, `fields.*.aggregate-function`, `ignore-delete`, "
         "`partial-update.remove-record-on-*`",
         signs.keyed(signs.partially_updates_by_rules),
-        "merges rows of a key by rules that this version does not know",
+        "merges rows of a key by rules that Python does not know",
     ),
     TableKind(
         "aggregation",
         "`merge-engine` = `aggregation`",
         signs.keyed(signs.has("merge-engine", "aggregation")),
-        "aggregates rows of a key, and rows written again would count twice",
-        _REWRITE,
-        _REWRITE,
+        "aggregates rows of a key; rows that are written again replace what they were made of",
     ),
     _by_library(
         "aggregation by other functions",
@@ -131,7 +125,7 @@ KINDS: tuple[TableKind, ...] = (
         f"{', '.join(FUNCTIONS)}; "
         "`aggregation.remove-record-on-delete`, `fields.*.ignore-retract`",
         signs.keyed(signs.aggregates_otherwise(FUNCTIONS)),
-        "aggregates rows of a key by rules that this version does not know",
+        "aggregates rows of a key by rules that Python does not know",
     ),
     _refused(
         "the first row of a key",
@@ -177,7 +171,7 @@ KINDS: tuple[TableKind, ...] = (
         "keys across partitions",
         "`bucket` = -1 and a partition column outside the primary key",
         signs.crosses_partitions,
-        "looks for keys across partitions, by an index that this version does not have",
+        "looks for keys across partitions, by an index that Python does not have",
     ),
     _by_library(
         "postponed buckets",
@@ -197,7 +191,7 @@ KINDS: tuple[TableKind, ...] = (
         "buckets by another function",
         "`bucket-function.type` = `mod`, `hive`",
         signs.has_other("bucket-function.type", "default"),
-        "has its rows in buckets by a function that this version does not know",
+        "has its rows in buckets by a function that Python does not know",
     ),
     _refused(
         "upserts without a primary key",
@@ -239,7 +233,7 @@ KINDS: tuple[TableKind, ...] = (
         "row tracking",
         "`row-tracking.enabled`",
         signs.is_true("row-tracking.enabled"),
-        "uses row tracking, and its rows would lose their ids",
+        "gives its rows ids; those that are written again get new ones",
     ),
     _refused(
         "data evolution",
@@ -271,11 +265,11 @@ KINDS: tuple[TableKind, ...] = (
         signs.has_other("file.format", "parquet", "orc", "avro"),
         "has files of a format that this version does not write",
     ),
-    _refused(
+    _by_library(
         "maps in Avro files",
         "`file.format` = `avro` and a column that holds a `MAP`",
         signs.maps_in_avro,
-        "holds maps, which this version does not write to Avro files",
+        "holds maps, which Python does not write to Avro files",
     ),
     _refused(
         "other formats of manifests",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from paimark.core.table.definition.kind_signs import ignored_deletes, merge_engine
-from paimark.core.table.definition.kinds import WriteRefusal, refusals
+from paimark.core.table.definition.kinds import WriteRefusal
 from paimark.core.table.records import TableSchema
 
 Command = Literal["delete", "update", "merge"]
@@ -25,12 +25,8 @@ _UPDATED = ("deduplicate", "partial-update")
 _ROWKIND = "rowkind.field"
 
 
-def change_refusals(schema: TableSchema, command: Command) -> list[WriteRefusal]:
-    """Why rows can't be changed so; empty if they can. A reason is to follow the table's name."""
-    return [*refusals(schema, "add", by_library=True), *_by_rules(schema, command)]
-
-
-def _by_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
+def change_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
+    """Why its rows can't be changed so, where INSERT INTO works; empty if they can."""
     options = schema.options
     if not schema.primary_keys:
         return []

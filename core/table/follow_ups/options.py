@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Event = Literal["commit", "tag"]
+# `rows`: a commit of rows, which Paimon's library writes. `commit`: any other change of what main is.
+Event = Literal["commit", "rows", "tag"]
 Options = Mapping[str, str]
 
 STORAGE = "metadata.iceberg.storage"
@@ -22,6 +23,7 @@ class FollowUp:
     """`known_by` are patterns of the names of its options; `sign` is the option in force, empty without one.
 
     `commit` and `tag` say what Paimark leaves out then, in a sentence without a full stop; empty if nothing.
+    `by_library`: nothing is left out where the library commits.
     """
 
     code: str
@@ -29,10 +31,13 @@ class FollowUp:
     sign: Callable[[Options], str]
     commit: str = ""
     tag: str = ""
+    by_library: bool = False
 
     def said(self, options: Options, event: Event) -> str:
         """What is left out after such an event; empty if nothing is."""
-        text = self.commit if event == "commit" else self.tag
+        text = self.tag if event == "tag" else self.commit
+        if event == "rows" and self.by_library:
+            return ""
         reason = self.sign(options) if text else ""
         return f"{text} ({reason})" if reason else ""
 
@@ -66,6 +71,14 @@ FOLLOW_UPS: tuple[FollowUp, ...] = (
         _set(STORAGE, off=("", "disabled")),
         commit="Iceberg readers see this only after the next commit of a stock engine",
         tag="Iceberg readers see the tags as they were, until the next commit of a stock engine",
+        by_library=True,
+    ),
+    FollowUp(
+        "commit-callbacks",
+        (r"commit\.callbacks", r"commit\.callback\.#\.param"),
+        _set("commit.callbacks"),
+        commit="no callback is told of it",
+        by_library=True,
     ),
     FollowUp(
         "tag-callbacks",

@@ -15,6 +15,8 @@ from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
+from paimark.core.table.definition.kind_signs import postpones_buckets
+from paimark.core.table.definition.kinds import POSTPONED
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.joined_changelogs import file_name, file_path, is_joined
@@ -84,6 +86,16 @@ def names_any(files: Files, table: TablePath, snapshot: Snapshot, names: Collect
 def snapshot_facts(files: Files, table: TablePath, snapshot: Snapshot) -> Iterator[FileFacts]:
     """`live_facts` of a snapshot's data files. Raises as it does, and at once if a manifest list is gone."""
     return live_facts(files, table, data_manifests(files, table, snapshot))
+
+
+def has_postponed_rows(files: Files, table: TablePath, schema: TableSchema, snapshot: Snapshot) -> bool:
+    """Whether the snapshot has rows that nobody sees yet, as they wait for a bucket from a compaction.
+
+    Raises as `snapshot_facts`.
+    """
+    if not postpones_buckets(schema):
+        return False
+    return any(each.key.bucket == POSTPONED for each in snapshot_facts(files, table, snapshot))
 
 
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:

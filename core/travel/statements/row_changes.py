@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
+from paimark.core.travel.parse.kinds import cte_list_end
+from paimark.core.travel.parse.splice import Edit, Spliced
 from paimark.core.travel.parse.uses import SqlText, Statement, TableUse
 
 Command = Literal["delete", "update", "merge"]
@@ -26,6 +28,8 @@ class RowChange(SqlText):
 
     command: Command
     target: TableUse
+    # Counts the rows that are meant; None for MERGE, whose rows those of another table choose.
+    counting: Spliced | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -58,4 +62,23 @@ def read_change(statement: Statement) -> RowChange:
         if (first.upper, second.upper, third.upper) == ("MERGE", "WITH", "SCHEMA"):
             hint = "Leave it out; ALTER TABLE adds the columns first."
             raise statement.refused("WITH SCHEMA EVOLUTION is not supported here", hint, second.start)
-    return RowChange(statement.sql, command, statement.target)
+    return RowChange(statement.sql, command, statement.target, _counting(statement, command))
+
+
+def _counting(statement: Statement, command: Command) -> Spliced | None:
+    if command == "merge":
+        return None
+    tokens = statement.tokens
+    start = cte_list_end(tokens) if tokens[0].upper == "WITH" else 0
+    verb = tokens[start]
+    if command == "delete":
+        return Spliced.of(statement.sql, [Edit(verb.start, verb.end, "SELECT count(*)")])
+    depth, end = 0, tokens[-1].end
+    at: dict[str, int] = {}
+    for token in tokens[start:]:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.upper in ("SET", "WHERE"):
+            at.setdefault(token.upper, token.start)
+    edits = [Edit(verb.start, verb.end, "SELECT count(*) FROM")]
+    edits += [Edit(at.get("SET", end), at.get("WHERE", end), "")]
+    return Spliced.of(statement.sql, edits)

@@ -131,10 +131,8 @@ def test_a_column_whose_name_another_has_now_is_refused(context: Context, orders
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("row-tracking.enabled", "true", "row tracking"),
         ("deletion-vectors.enabled", "true", "deletion vectors"),
-        ("merge-engine", "aggregation", "aggregates"),
-        ("bucket", "-2", "postpones"),
+        ("merge-engine", "first-row", "keeps the first row"),
     ],
 )
 def test_what_a_rewriting_would_lose_is_refused_by_name(

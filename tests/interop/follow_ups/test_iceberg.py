@@ -206,17 +206,21 @@ def test_a_branch_that_ends_before_what_iceberg_knows_does_not_become_main(
     assert not planned(context, "replace-main-branch", table=TABLE, name="b", layout="overwrite").refusals
 
 
-def test_an_insert_says_that_iceberg_readers_do_not_see_it_unless_paimon_s_library_writes(
+def test_without_paimon_s_library_nothing_writes_rows_and_the_plan_says_so(
     context: Context, tmp_path: Path, judge: Judge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Iceberg(tmp_path, judge, "table-location").put(1)
-    sql = "INSERT INTO d.ice VALUES (2, 'y')"
-    _, inserts = action_of_insert(read_statement(sql))
-    monkeypatch.setattr("paimark.core.statements.insert.has_library", lambda options: True)
-    assert not [each for each in inserts.plan(context, TABLE, {}).items if each.code == "iceberg-behind"]
-    monkeypatch.setattr("paimark.core.statements.insert.has_library", lambda options: False)
-    plan = inserts.plan(context, TABLE, {})
-    assert said(plan, "iceberg-behind").text == (
-        "Iceberg readers see this only after the next commit of a stock engine "
-        "(metadata.iceberg.storage = table-location)"
-    )
+    ice = Iceberg(tmp_path, judge, "table-location")
+    ice.put(1)
+    ice.put(2)
+
+    def plans() -> list[Plan]:
+        _, inserts = action_of_insert(read_statement("INSERT INTO d.ice VALUES (2, 'y')"))
+        return [inserts.plan(context, TABLE, {}), planned(context, "rollback", table=TABLE, to="snapshot.1")]
+
+    for plan in plans():
+        assert not plan.refusals
+        # The library writes Iceberg's metadata, too.
+        assert not [each for each in plan.items if each.code == "iceberg-behind"]
+    monkeypatch.setattr("paimark.core.actions.rewrite.spark_rewrite.has_library", lambda options: False)
+    for plan in plans():
+        assert [each.hint for each in plan.refusals] == ["Run `paimark jars fetch paimon`."]

@@ -13,14 +13,11 @@ from collections.abc import Generator, Mapping
 from functools import partial
 from typing import Any
 
-from pypaimon.common.json_util import JSON
-from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
-
 from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.protocol import Ask, Cause, Event, Failed, TaskResult, Version, Write
-from paimark.core.spark.writing.commit import CreateSnapshot
 from paimark.core.spark.writing.late_commit import FileChanges
+from paimark.core.spark.writing.publishing import Publisher
 from paimark.core.spark.writing.target import (
     WriteTarget,
     has_moved,
@@ -122,13 +119,13 @@ class StandInEngine:
             )
             parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
             self._register(write, prepared, after, parent)
-            snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
-            create = CreateSnapshot(self._files, target.root, partial(require_lock, self._files, target))
+            made = Snapshot.from_json(prepared.data, "the commit")
+            publisher = Publisher(self._files, target.root, partial(require_lock, self._files, target))
             added, deleted = (frozenset(each.file.name for each in entries) for entries in (new, gone))
-            create.file_changes = FileChanges(added, deleted)
-            is_made = create.commit(None, snapshot, None)
-            if create.refused is not None:
-                raise create.refused
+            publisher.file_changes = FileChanges(added, deleted)
+            is_made = publisher.publish(made.id, prepared.data)
+            if publisher.refused is not None:
+                raise publisher.refused
             if is_made:
                 self._world.litter -= {*prepared.metadata}
                 self._world.litter -= {TABLE.data_file("", 0, each.file.name) for each in new}

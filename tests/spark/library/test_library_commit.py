@@ -59,14 +59,24 @@ def test_a_null_where_none_may_be_is_told_in_our_words(
     assert table.files() == before
 
 
-def test_a_table_that_paimon_does_not_open_is_pypaimon_s(
-    tmp_path: Path, spark_of_library: SparkSession
-) -> None:
-    table = Table(tmp_path, "d.t", COLUMNS, options={"bucket": "1"})
+def test_a_table_that_paimon_does_not_open_is_refused(tmp_path: Path, spark_of_library: SparkSession) -> None:
+    table = Table(tmp_path, "d.t", COLUMNS, options={"bucket": "2"})
     writes, target = begun(spark_of_library, table)
-    assert not writes.may_write(target)
     with pytest.raises(Refused, match=r"Paimon does not open d\.t: You should define a 'bucket-key'"):
-        writes.write(target, spark_of_library.createDataFrame([(1, 1)], "k INT, v INT"))
+        writes.require(target)
+
+
+@pytest.mark.parametrize("partition_keys", [[], ["k"]], ids=["whole", "partitioned"])
+def test_one_bucket_needs_no_key(
+    tmp_path: Path, spark_of_library: SparkSession, partition_keys: list[str]
+) -> None:
+    """Tables without a key had one bucket by themselves before Paimon 0.9."""
+    table = Table(tmp_path, "d.t", COLUMNS, partition_keys=partition_keys, options={"bucket": "1"})
+    writes, target = begun(spark_of_library, table)
+    made = writes.write(target, spark_of_library.createDataFrame([(1, 1), (2, 2)], "k INT, v INT"))
+    assert made is not None
+    assert sorted(row["k"] for row in read_rows(table.warehouse, table.name)) == [1, 2]
+    assert {path.parent.name for path in table.files() if path.suffix == ".parquet"} == {"bucket-0"}
 
 
 def test_iceberg_metadata_follows_the_commit(tmp_path: Path, spark_of_library: SparkSession) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _library: list[SparkSession] = []
+# Only the library's commits stand on one snapshot, or are of a change with a lock.
+BY_LIBRARY = pytest.mark.parametrize("way", ["library"], indirect=True)
 
 
 @pytest.fixture(params=["pypaimon", "library"])
@@ -34,13 +36,18 @@ def way(request: pytest.FixtureRequest) -> Iterator[str]:
     _library.clear()
 
 
-def write_begun(target: WriteTarget, batch: pa.RecordBatch) -> Any:
-    """The files of one task, for `commit_begun`."""
+def write_begun(target: WriteTarget, batch: pa.RecordBatch, changed: pa.Table | None = None) -> Any:
+    """The files of one task, for `commit_begun`. `changed`: as `LibraryWrites.write`, of the whole table."""
     if not _library:
         return [row_files.write_rows(target, [batch])]
     files = open_files(target.warehouse, target.options)
     frame = _library[0].createDataFrame(pa.Table.from_batches([batch]))
-    return writes_of(_library[0], files).written(target, frame)
+    if changed is None:
+        return writes_of(_library[0], files).written(target, frame)
+    keys = _library[0].createDataFrame(changed)
+    given = keys if changed.num_rows else None
+    whole = frame.limit(1).select()
+    return writes_of(_library[0], files).written(target, frame, partitions=whole, changed=given)
 
 
 def commit_begun(target: WriteTarget, written: Any, files: Files | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,6 @@ import pytest
 
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, Refused, Unavailable
-from paimark.core.spark.writing.row_files import commit_rows, delete_rows, write_rows
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write import find_target
 from paimark.core.storage.local import LocalFiles
@@ -23,10 +22,11 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
 from tests.paimon import commit, open_table, read_rows
-from tests.spark.library.ways import commit_begun, names_of, way, write_begun
+from tests.spark.library.ways import BY_LIBRARY, commit_begun, names_of, way, write_begun
 
 __all__ = ["way"]
 
+ADDED = range(100, 120)
 COLUMNS = {"k": "INT", "v": "INT"}
 ROWS = [(1, 1), (2, 2)]
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.int32())])
@@ -83,6 +83,7 @@ def instead_of_create(act: Callable[[LocalFiles, str, bytes], bool]) -> Iterator
         yield
 
 
+@BY_LIBRARY
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_newest_snapshot_is_another(table: Table, overwrite: bool) -> None:
     target, written = begun(table, overwrite=overwrite, pinned=True)
@@ -113,6 +114,7 @@ def test_a_commit_does_not_hide_that_newest_snapshots_were_lost(table: Table) ->
     assert lineage(table).latest_id() == 1
 
 
+@BY_LIBRARY
 @pytest.mark.parametrize("now", ["held", "released", "another's", "taken over"])
 def test_the_change_that_makes_it_may_be_recovered_by_another(table: Table, now: str) -> None:
     """Its own process died, and this one has not heard of that yet."""
@@ -201,6 +203,7 @@ def test_nobody_knows_whether_it_landed(table: Table) -> None:
     assert data <= {Path(path).name for path in unowned(table)}
 
 
+@BY_LIBRARY
 def test_nobody_knows_and_then_it_is_refused(table: Table) -> None:
     """The first try may have landed and been rolled back since, for all that can be told."""
 
@@ -238,6 +241,7 @@ def unkeyed(way: str, tmp_path: Path) -> Table:
     return table
 
 
+@BY_LIBRARY
 def test_rows_that_may_go_on_are_committed_on_what_others_committed_at_each_try(unkeyed: Table) -> None:
     target, written = begun(unkeyed, pinned=True)
     target = msgspec.structs.replace(target, may_go_on=True, known=1)
@@ -262,6 +266,7 @@ def test_rows_that_may_go_on_are_committed_on_what_others_committed_at_each_try(
     assert data() - before == 3
 
 
+@BY_LIBRARY
 def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) -> None:
     another(unkeyed)
     target, written = begun(unkeyed, pinned=True)
@@ -275,28 +280,30 @@ def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) 
 
 
 @pytest.fixture
-def keyed(tmp_path: Path) -> Table:
+def keyed(way: str, tmp_path: Path) -> Table:
     options = {"bucket": "1", "commit.max-retry-wait": "1 ms"}
     table = Table(tmp_path, "d.keyed", COLUMNS, keys=["k"], options=options)
     table.write([(1, 1), (2, 2), (5, 5)])
     return table
 
 
-def begun_beside(table: Table) -> tuple[WriteTarget, list[list[Any]]]:
-    """An overwrite that copies keys 1 and 2, adds 3, and removes 5."""
-    target, none = begun(table, overwrite=True, pinned=True)
-    delete_rows(target, none)
-    path = table.warehouse.parent / f"{table.name}.changed"
-    keys = pa.table({"k": pa.array([3, 5], pa.int32())})
-    with pa.ipc.new_file(path, keys.schema) as file:
-        file.write_table(keys)
-    target = msgspec.structs.replace(target, changed=str(path), may_go_on=True, known=1)
-    batch = pa.RecordBatch.from_pydict({"k": [1, 2, 3], "v": [1, 2, 3]}, schema=SCHEMA)
-    return target, [write_rows(target, [batch])]
+def begun_beside(table: Table, changed: Sequence[int] = (3, 5, *ADDED)) -> tuple[WriteTarget, Any]:
+    """An overwrite that copies keys 1 and 2, adds 3 and `ADDED`, and removes 5.
+
+    It has more rows than the table ever had, so that numbers from 0 on would reach those of later rows.
+    """
+    newest = lineage(table).latest()
+    assert newest is not None
+    target = find_target({"warehouse": str(table.warehouse), "table": table.name}, True)
+    target = msgspec.structs.replace(target, head=newest.to_json().decode(), may_go_on=True)
+    batch = pa.RecordBatch.from_pydict({"k": [1, 2, 3, *ADDED], "v": [1, 2, 3, *ADDED]}, schema=SCHEMA)
+    return target, write_begun(target, batch, pa.table({"k": pa.array(changed, pa.int32())}))
 
 
 def values(table: Table) -> dict[int, int]:
-    return {row["k"]: row["v"] for row in read_rows(table.warehouse, table.name)}
+    """The rows, without those of `ADDED`."""
+    rows = read_rows(table.warehouse, table.name)
+    return {row["k"]: row["v"] for row in rows if row["k"] not in ADDED}
 
 
 @contextmanager
@@ -316,17 +323,19 @@ def before_each_try(*deeds: Callable[[], object]) -> Iterator[None]:
     assert not left
 
 
+@BY_LIBRARY
 def test_an_overwrite_goes_on_beside_a_commit_of_other_keys_at_each_try(keyed: Table) -> None:
     target, written = begun_beside(keyed)
     with before_each_try(*(partial(another, keyed, key) for key in (7, 1, 8))):
-        commit_rows(target, written)
+        commit_begun(target, written)
     newest = lineage(keyed).latest()
     assert newest is not None and (newest.id, newest.commit_kind) == (5, "OVERWRITE")
     # Key 1 twice: the copy and the later row.
-    assert newest.total_record_count == 6
+    assert newest.total_record_count == 6 + len(ADDED)
     assert values(keyed) == {1: 0, 2: 2, 3: 3, 7: 0, 8: 0} and unowned(keyed) == set()
 
 
+@BY_LIBRARY
 @pytest.mark.parametrize("key", [3, 5])
 def test_an_overwrite_does_not_go_on_beside_a_commit_of_a_key_that_it_changes(keyed: Table, key: int) -> None:
     target, written = begun_beside(keyed)
@@ -334,20 +343,20 @@ def test_an_overwrite_does_not_go_on_beside_a_commit_of_a_key_that_it_changes(ke
         before_each_try(partial(another, keyed, 7), partial(another, keyed, key)),
         pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 3"),
     ):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert values(keyed) == {1: 1, 2: 2, 5: 5, 7: 0} | {key: 0} and unowned(keyed) == set()
 
 
+@BY_LIBRARY
 def test_with_too_many_changed_keys_nothing_goes_on_in_the_same_partition(keyed: Table) -> None:
-    """Then there is no file of them."""
-    target, written = begun_beside(keyed)
-    assert target.changed is not None
-    Path(target.changed).unlink()
+    """Then nobody is told them."""
+    target, written = begun_beside(keyed, [])
     another(keyed, 7)
     with pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 2"):
-        commit_rows(target, written)
+        commit_begun(target, written)
 
 
+@BY_LIBRARY
 def test_what_came_is_read_again_after_a_rollback(keyed: Table) -> None:
     """The snapshot of the last try has gone, and its id is another's, with a key that changes."""
     target, written = begun_beside(keyed)
@@ -362,10 +371,11 @@ def test_what_came_is_read_again_after_a_rollback(keyed: Table) -> None:
         before_each_try(partial(another, keyed, 7), roll_back),
         pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 3"),
     ):
-        commit_rows(target, written)
+        commit_begun(target, written)
     assert values(keyed) == {1: 1, 2: 2, 3: 0, 5: 5, 8: 0}
 
 
+@BY_LIBRARY
 @pytest.mark.parametrize(
     "attributes",
     [
@@ -374,7 +384,6 @@ def test_what_came_is_read_again_after_a_rollback(keyed: Table) -> None:
         {"min_sequence_number": 0},
         {"schema_id": 7},
         {"file_size": 1 << 30},
-        {"file_name": "data-0.row"},
     ],
     ids=str,
 )
@@ -390,8 +399,8 @@ def test_a_later_file_does_not_stay_if_its_attributes_do_not_tell_enough(
     vars(message.new_files[0]).update(attributes)
     committing.commit([message])
     if not attributes:
-        commit_rows(target, written)
+        commit_begun(target, written)
         assert values(keyed) == {1: 0, 2: 2, 3: 3}
         return
     with pytest.raises(Refused, match="moved while its rows were written: snapshot 1, now 2"):
-        commit_rows(target, written)
+        commit_begun(target, written)

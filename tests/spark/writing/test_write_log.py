@@ -19,7 +19,7 @@ from paimark.core.table.system_tables import system_table
 from tests.actions.acting import context_on, done, planned
 from tests.interop.written import Table
 from tests.paimon import read_rows
-from tests.spark.library.ways import commit_begun, way
+from tests.spark.library.ways import BY_LIBRARY, commit_begun, way
 from tests.spark.writing.test_late_commits import once
 from tests.spark.writing.test_refused_commits import COLUMNS, ROWS, another, begun, instead_of_create, lineage
 
@@ -81,6 +81,7 @@ def test_a_write_is_an_operation_with_its_snapshots_and_records(table: Table) ->
     assert stock_writer(files_of(table), TABLE.root()) is None
 
 
+@BY_LIBRARY
 def test_what_committed_nothing_is_no_operation(table: Table) -> None:
     table.write(ROWS)
     table.write([])

@@ -6,7 +6,8 @@ from typing import get_args
 
 import pytest
 
-from paimark.core.table.definition.row_changes import Command, change_refusals
+from paimark.core.table.definition.kinds import refusals
+from paimark.core.table.definition.row_changes import Command, change_rules
 from paimark.core.table.records import TableSchema
 from tests.table.definition.test_table_kinds import DOCS, schema
 
@@ -40,7 +41,9 @@ def _documented() -> dict[str, list[str]]:
 
 def _allowed(definition: TableSchema) -> list[str]:
     commands: tuple[Command, ...] = get_args(Command)
-    return ["refused" if change_refusals(definition, each) else "works" for each in commands]
+    return [
+        "refused" if refusals(definition) or change_rules(definition, each) else "works" for each in commands
+    ]
 
 
 def test_the_documentation_shows_what_each_kind_allows() -> None:
@@ -68,5 +71,5 @@ def test_what_insert_into_does_not_write_is_not_changed() -> None:
 def test_the_sentence_names_the_option(
     options: dict[str, str], command: Command, reason: str, hint: str
 ) -> None:
-    [refusal] = change_refusals(schema(options), command)
+    [refusal] = change_rules(schema(options), command)
     assert refusal.reason.startswith(reason) and hint in refusal.hint

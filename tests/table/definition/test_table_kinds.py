@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.kinds import KINDS, WRITE_MODES, TableKind, WriteMode, reasons
+from paimark.core.table.definition.kinds import KINDS, TableKind, Writers
 from paimark.core.table.follow_ups import options as follow_ups
 from paimark.core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
-ALL: set[WriteMode] = set(WRITE_MODES)
-NONE: set[WriteMode] = set()
 MAP = {"type": "MAP", "key": "STRING", "value": "INT"}
 
 
@@ -41,118 +39,119 @@ def schema(
     )
 
 
-def refused(table: TableSchema) -> set[WriteMode]:
-    return {way for way in WRITE_MODES if reasons(table, way)}
+def writers(table: TableSchema) -> Writers:
+    if kinds.refusals(table):
+        return "nobody"
+    return "library" if kinds.refusals(table, by_source=True) else "all"
 
 
 @pytest.mark.parametrize(
-    ("options", "ways"),
+    ("options", "who"),
     [
-        ({}, NONE),
-        ({"merge-engine": "deduplicate", "sequence.field": "v", "write-only": "true"}, NONE),
-        ({"merge-engine": "First-Row "}, ALL),
-        ({"merge-engine": "first-row", "changelog-producer": "lookup"}, ALL),
-        ({"deletion-vectors.enabled": "true"}, ALL),
-        ({"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}, ALL),
-        ({"deletion-vectors.enabled": "false"}, NONE),
-        ({"merge-engine": "partial-update"}, NONE),
-        ({"merge-engine": "partial-update", "fields.v.sequence-group": "k"}, ALL),
-        ({"merge-engine": "partial-update", "fields.v.aggregate-function": "sum"}, ALL),
-        ({"merge-engine": "partial-update", "fields.default-aggregate-function": "sum"}, ALL),
-        ({"merge-engine": "partial-update", "partial-update.ignore-delete": "true"}, ALL),
-        ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, ALL),
-        ({"merge-engine": "partial-update", "ignore-delete": "false"}, NONE),
-        ({"ignore-delete": "true", "rowkind.field": "v"}, NONE),
-        ({"merge-engine": "aggregation"}, {"rewrite"}),
-        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, {"rewrite"}),
-        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"}, ALL),
-        ({"merge-engine": "aggregation", "fields.default-aggregate-function": "collect"}, ALL),
-        ({"merge-engine": "aggregation", "fields.v.ignore-retract": "true"}, ALL),
-        ({"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}, ALL),
-        ({"changelog-producer": "input"}, NONE),
-        ({"changelog-producer": "lookup"}, NONE),
-        ({"changelog-producer": "full-compaction"}, NONE),
-        ({"bucket": "-1"}, NONE),
-        ({"bucket": "-2"}, ALL),
-        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, ALL),
-        ({"bucket-function.type": "default"}, NONE),
-        ({"bucket-function.type": "mod"}, ALL),
-        ({"sequence.snapshot-ordering": "true", "write-only": "true"}, ALL),
-        ({"upsert-key": "v"}, ALL),
-        ({"primary-key.nullable": "true"}, ALL),
-        ({"record-level.expire-time": "1 d", "record-level.time-field": "v"}, NONE),
-        ({"scan.fallback-branch": "b"}, NONE),
-        ({"scan.primary-branch": "b"}, NONE),
-        ({"chain-table.enabled": "true"}, ALL),
-        ({"row-tracking.enabled": "true"}, ALL),
-        ({"data-evolution.enabled": "true"}, ALL),
-        ({"pk-clustering-override": "true"}, ALL),
-        ({"pk-btree.index.columns": "v"}, ALL),
-        ({"fields.v.map.storage-layout": "shared-shredding"}, ALL),
-        ({"target-file-row-num": "5"}, ALL),
-        ({"file.format": "orc"}, NONE),
-        ({"file.format": "lance"}, ALL),
-        ({"manifest.format": "avro"}, NONE),
-        ({"manifest.format": "ORC"}, ALL),
-        ({"commit.callbacks": "x.Y"}, ALL),
-        ({"commit.strict-mode.last-safe-snapshot": "4"}, ALL),
-        ({"query-auth.enabled": "true"}, ALL),
-        ({"type": "table"}, NONE),
-        ({"type": "format-table"}, ALL),
-        ({"owner": "me", "file-index.bloom-filter.columns": "v"}, NONE),
+        ({}, "all"),
+        ({"merge-engine": "deduplicate", "sequence.field": "v", "write-only": "true"}, "all"),
+        ({"merge-engine": "First-Row "}, "nobody"),
+        ({"merge-engine": "first-row", "changelog-producer": "lookup"}, "nobody"),
+        ({"deletion-vectors.enabled": "true"}, "nobody"),
+        ({"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}, "nobody"),
+        ({"deletion-vectors.enabled": "false"}, "all"),
+        ({"merge-engine": "partial-update"}, "all"),
+        ({"merge-engine": "partial-update", "fields.v.sequence-group": "k"}, "library"),
+        ({"merge-engine": "partial-update", "fields.v.aggregate-function": "sum"}, "library"),
+        ({"merge-engine": "partial-update", "fields.default-aggregate-function": "sum"}, "library"),
+        ({"merge-engine": "partial-update", "partial-update.ignore-delete": "true"}, "library"),
+        ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, "library"),
+        ({"merge-engine": "partial-update", "ignore-delete": "false"}, "all"),
+        ({"ignore-delete": "true", "rowkind.field": "v"}, "all"),
+        ({"merge-engine": "aggregation"}, "all"),
+        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, "all"),
+        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"}, "library"),
+        ({"merge-engine": "aggregation", "fields.default-aggregate-function": "collect"}, "library"),
+        ({"merge-engine": "aggregation", "fields.v.ignore-retract": "true"}, "library"),
+        ({"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}, "library"),
+        ({"changelog-producer": "input"}, "all"),
+        ({"changelog-producer": "lookup"}, "all"),
+        ({"changelog-producer": "full-compaction"}, "all"),
+        ({"bucket": "-1"}, "all"),
+        ({"bucket": "-2"}, "library"),
+        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, "nobody"),
+        ({"bucket-function.type": "default"}, "all"),
+        ({"bucket-function.type": "mod"}, "library"),
+        ({"sequence.snapshot-ordering": "true", "write-only": "true"}, "nobody"),
+        ({"upsert-key": "v"}, "nobody"),
+        ({"primary-key.nullable": "true"}, "nobody"),
+        ({"record-level.expire-time": "1 d", "record-level.time-field": "v"}, "all"),
+        ({"scan.fallback-branch": "b"}, "all"),
+        ({"scan.primary-branch": "b"}, "all"),
+        ({"chain-table.enabled": "true"}, "nobody"),
+        ({"row-tracking.enabled": "true"}, "library"),
+        ({"data-evolution.enabled": "true"}, "nobody"),
+        ({"pk-clustering-override": "true"}, "nobody"),
+        ({"pk-btree.index.columns": "v"}, "nobody"),
+        ({"fields.v.map.storage-layout": "shared-shredding"}, "nobody"),
+        ({"target-file-row-num": "5"}, "nobody"),
+        ({"file.format": "orc"}, "all"),
+        ({"file.format": "lance"}, "nobody"),
+        ({"manifest.format": "avro"}, "all"),
+        ({"manifest.format": "ORC"}, "nobody"),
+        ({"commit.callbacks": "x.Y"}, "library"),
+        ({"commit.strict-mode.last-safe-snapshot": "4"}, "nobody"),
+        ({"query-auth.enabled": "true"}, "nobody"),
+        ({"type": "table"}, "all"),
+        ({"type": "format-table"}, "nobody"),
+        ({"owner": "me", "file-index.bloom-filter.columns": "v"}, "all"),
     ],
 )
-def test_options_that_make_a_table_one_that_is_refused(
-    options: Mapping[str, str], ways: set[WriteMode]
-) -> None:
-    assert refused(schema(options)) == ways
+def test_options_tell_who_writes_to_a_table(options: Mapping[str, str], who: Writers) -> None:
+    assert writers(schema(options)) == who
 
 
 def test_tables_without_a_key_have_no_use_for_the_options_of_those_with_one() -> None:
     for name, value in {"merge-engine": "first-row", "bucket": "-2", "changelog-producer": "input"}.items():
-        assert refused(schema({name: value}, keys=())) == NONE
-    assert refused(schema({"deletion-vectors.enabled": "true"}, keys=())) == ALL
+        assert writers(schema({name: value}, keys=())) == "all"
+    assert writers(schema({"deletion-vectors.enabled": "true"}, keys=())) == "library"
 
 
 def test_keys_are_looked_for_in_all_partitions_where_a_partition_column_is_no_key() -> None:
     across = schema({"bucket": "-1"}, partition_keys=("v",))
-    assert reasons(across, "add") == [
-        "looks for keys across partitions, by an index that this version does not have "
+    assert [each.reason for each in kinds.refusals(across, by_source=True)] == [
+        "looks for keys across partitions, by an index that Python does not have "
         "(bucket = -1, and v is not in the primary key)"
     ]
-    assert refused(schema({"bucket": "-1"}, keys=("k", "v"), partition_keys=("v",))) == NONE
+    assert kinds.refusals(across) == []
+    assert writers(schema({"bucket": "-1"}, keys=("k", "v"), partition_keys=("v",))) == "all"
 
 
 @pytest.mark.parametrize(
-    ("kind", "ways"),
+    ("kind", "who"),
     [
-        ("TIMESTAMP(6)", NONE),
-        ("TIMESTAMP(9)", ALL),
-        ("TIMESTAMP(7) WITH LOCAL TIME ZONE", ALL),
-        ("TIMESTAMP_LTZ(9)", ALL),
-        ("VARIANT", ALL),
-        ("BLOB", ALL),
-        ({"type": "ARRAY", "element": "TIMESTAMP(9)"}, ALL),
-        ({"type": "MULTISET", "element": "INT"}, ALL),
-        ({"type": "VECTOR", "element": "FLOAT", "length": 3}, ALL),
-        (MAP, NONE),
+        ("TIMESTAMP(6)", "all"),
+        ("TIMESTAMP(9)", "nobody"),
+        ("TIMESTAMP(7) WITH LOCAL TIME ZONE", "nobody"),
+        ("TIMESTAMP_LTZ(9)", "nobody"),
+        ("VARIANT", "nobody"),
+        ("BLOB", "nobody"),
+        ({"type": "ARRAY", "element": "TIMESTAMP(9)"}, "nobody"),
+        ({"type": "MULTISET", "element": "INT"}, "nobody"),
+        ({"type": "VECTOR", "element": "FLOAT", "length": 3}, "nobody"),
+        (MAP, "all"),
     ],
 )
-def test_columns_that_spark_can_not_keep(kind: object, ways: set[WriteMode]) -> None:
-    assert refused(schema(x=kind)) == ways
+def test_columns_that_spark_can_not_keep(kind: object, who: Writers) -> None:
+    assert writers(schema(x=kind)) == who
 
 
 @pytest.mark.parametrize("kind", [MAP, {"type": "ARRAY", "element": MAP}])
 def test_maps_are_not_written_to_avro_files(kind: object) -> None:
-    assert refused(schema({"file.format": "AVRO"}, x=kind)) == ALL
-    assert refused(schema({"file.format": "AVRO"}, x={"type": "ARRAY", "element": "INT"})) == NONE
-    assert refused(schema({"file.format": "orc"}, x=kind)) == NONE
+    assert writers(schema({"file.format": "AVRO"}, x=kind)) == "library"
+    assert writers(schema({"file.format": "AVRO"}, x={"type": "ARRAY", "element": "INT"})) == "all"
+    assert writers(schema({"file.format": "orc"}, x=kind)) == "all"
 
 
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE NOT NULL", "BYTES", "VARBINARY(3)"])
 def test_columns_that_can_not_be_partitions(kind: str) -> None:
-    assert refused(schema(x=kind)) == NONE
-    assert refused(schema(x=kind, keys=(), partition_keys=("x",))) == ALL
+    assert writers(schema(x=kind)) == "all"
+    assert writers(schema(x=kind, keys=(), partition_keys=("x",))) == "nobody"
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP(3) WITH LOCAL TIME ZONE", "TIMESTAMP_LTZ(6) NOT NULL"])
@@ -160,30 +159,20 @@ def test_partitions_by_moments_lie_where_their_writer_is(kind: str) -> None:
     def partitioned(**options: str) -> TableSchema:
         return schema(options, x=kind, keys=(), partition_keys=("x",))
 
-    assert refused(partitioned()) == refused(partitioned(**{"partition.legacy-name": "TRUE"})) == NONE
-    assert refused(partitioned(**{"partition.legacy-name": "false"})) == ALL
-    assert refused(schema({"partition.legacy-name": "false"}, x=kind)) == NONE
+    assert writers(partitioned()) == writers(partitioned(**{"partition.legacy-name": "TRUE"})) == "all"
+    assert writers(partitioned(**{"partition.legacy-name": "false"})) == "nobody"
+    assert writers(schema({"partition.legacy-name": "false"}, x=kind)) == "all"
     without_zone = schema({"partition.legacy-name": "false"}, x="TIMESTAMP(3)", partition_keys=("x",))
-    assert refused(without_zone) == NONE
+    assert writers(without_zone) == "all"
 
 
-def test_the_library_writes_more_kinds_and_the_hint_names_it() -> None:
+def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
     grouped = schema({"merge-engine": "partial-update", "fields.v.sequence-group": "k"})
-    assert reasons(grouped, "add", by_library=True) == []
-    [refusal] = kinds.refusals(grouped, "add")
-    assert refusal.hint == kinds.LIBRARY_HINT and "paimark jars fetch paimon" in refusal.hint
-    [refusal] = kinds.refusals(grouped, "rewrite")
-    assert refusal.hint == kinds.HINT
-    assert reasons(grouped, "rewrite", by_library=True) == [refusal.reason]
-    of_first = schema({"merge-engine": "first-row"})
-    assert [each.hint for each in kinds.refusals(of_first, "add", by_library=True)] == [kinds.HINT]
-    for kind in KINDS:
-        assert kind.library_refuses <= kind.refused, kind.name
-
-
-def test_the_sentence_names_the_option() -> None:
-    (reason,) = reasons(schema({"merge-engine": "first-row"}), "rewrite")
-    assert reason.endswith("seen by nobody there (merge-engine = first-row)")
+    assert [each.hint for each in kinds.refusals(grouped, by_source=True)] == [kinds.SOURCE_HINT]
+    first = schema({"merge-engine": "first-row"})
+    [refusal] = kinds.refusals(first, by_source=True)
+    assert [refusal] == kinds.refusals(first) and refusal.hint == kinds.HINT
+    assert refusal.reason.endswith("seen by nobody there (merge-engine = first-row)")
 
 
 def test_the_documentation_shows_every_kind_as_the_code_has_it() -> None:
@@ -196,11 +185,8 @@ def test_the_documentation_shows_every_kind_as_the_code_has_it() -> None:
 
 
 def documented(kind: TableKind) -> str:
-    ways = [
-        "refused" if way in kind.library_refuses else "library" if way in kind.refused else "works"
-        for way in WRITE_MODES
-    ]
-    return f"| {kind.name} | {kind.known_by} | {' | '.join(ways)} | {kind.note} |"
+    works = {"all": "works | works", "library": "works | refused", "nobody": "refused | refused"}
+    return f"| {kind.name} | {kind.known_by} | {works[kind.writers]} | {kind.note} |"
 
 
 def test_no_option_of_paimon_was_overlooked() -> None:

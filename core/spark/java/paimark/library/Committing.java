@@ -38,18 +38,21 @@ public final class Committing {
     private volatile boolean hasLanded;
     private volatile Throwable failure;
 
-    /** What is committed. {@code replacing} has {@code partitions} if it names them itself. */
+    /** What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. */
     static final class Change {
         final String user;
         final List<CommitMessage> messages;
         final Replacing replacing;
         final NamedPartitions partitions;
+        final String replaced;
 
-        Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions) {
+        Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions,
+                String replaced) {
             this.user = user;
             this.messages = messages;
             this.replacing = replacing;
             this.partitions = partitions;
+            this.replaced = replaced;
         }
     }
 
@@ -91,11 +94,11 @@ public final class Committing {
         }
     }
 
-    /** The new files, and the deletion of all that the partitions have; changelogs don't tell of an overwrite. */
+    /** The new files, and the deletion of those that they replace; changelogs don't tell of an overwrite. */
     private List<CommitMessage> replacements() {
         List<CommitMessage> all = new ArrayList<>();
-        if (before != null) {
-            all.addAll(CommitFiles.deletions(table, Snapshot.fromJson(before), change.partitions));
+        if (change.replaced != null) {
+            all.addAll(CommitFiles.deletions(table, Snapshot.fromJson(change.replaced), change.partitions));
         }
         for (CommitMessage each : change.messages) {
             if (!change.partitions.test(((CommitMessageImpl) each).partition())) {

@@ -9,6 +9,7 @@ import org.apache.paimon.CoreOptions;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
+import org.apache.paimon.table.sink.SinkRecord;
 import org.apache.paimon.table.sink.TableWriteImpl;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.RowType;
@@ -38,6 +39,8 @@ final class RowWriter implements DataWriter<InternalRow> {
     /** The place of the column that tells what becomes of a row; -1: the table has none. */
     private final int kind;
     private final RowBuckets buckets;
+    /** Null: rows are numbered by the library. */
+    private final LowestNumbers numbers;
     private List<CommitMessage> messages;
 
     private RowWriter(Factory of, RowType written) throws Exception {
@@ -56,6 +59,7 @@ final class RowWriter implements DataWriter<InternalRow> {
         required = type.getFields().stream().filter(field -> !field.type().isNullable())
                 .mapToInt(field -> type.getFieldIndex(field.name())).toArray();
         kind = of.table.coreOptions().rowkindField().map(type::getFieldIndex).orElse(-1);
+        numbers = of.isLowest ? new LowestNumbers(write) : null;
         buckets = RowBuckets.of(of.table, of.replacing, of.postponed, disk, this::put);
     }
 
@@ -76,11 +80,17 @@ final class RowWriter implements DataWriter<InternalRow> {
 
     private void put(org.apache.paimon.data.InternalRow given, int bucket) {
         try {
-            write.write(given, bucket);
+            written(write.writeAndReturn(given, bucket));
         } catch (RuntimeException error) {
             throw error;
         } catch (Exception error) {
             throw new IllegalStateException(error);
+        }
+    }
+
+    private void written(SinkRecord given) throws IllegalAccessException {
+        if (numbers != null) {
+            numbers.afterRow(given);
         }
     }
 
@@ -103,7 +113,7 @@ final class RowWriter implements DataWriter<InternalRow> {
         }
         try {
             if (buckets == null) {
-                write.write(row);
+                written(write.writeAndReturn(row));
             } else {
                 buckets.put(row);
             }
@@ -200,14 +210,17 @@ final class RowWriter implements DataWriter<InternalRow> {
         private final List<String> columns;
         private final Replacing replacing;
         private final PostponedBuckets postponed;
+        private final boolean isLowest;
 
-        /** {@code columns} are those of Spark's rows. */
-        Factory(FileStoreTable table, String user, String[] columns, Replacing replacing, PostponedBuckets postponed) {
+        /** {@code columns} are those of Spark's rows. {@code isLowest}: as {@link LowestNumbers}. */
+        Factory(FileStoreTable table, String user, String[] columns, Replacing replacing, PostponedBuckets postponed,
+                boolean isLowest) {
             this.table = table;
             this.user = user;
             this.columns = Arrays.asList(columns);
             this.replacing = replacing;
             this.postponed = postponed;
+            this.isLowest = isLowest;
         }
 
         @Override

@@ -56,6 +56,7 @@ public final class TableWrite {
     private final String schema;
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
+    private LaterCommits later;
     private List<CommitMessage> messages = List.of();
 
     /**
@@ -76,6 +77,15 @@ public final class TableWrite {
     /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
     public void replace(Dataset<Row> rows) {
         partitions = new NamedPartitions(table.schema().logicalPartitionType(), rows);
+    }
+
+    /**
+     * As {@link #replace}, with the files that the partitions had in {@code head}: later ones may stay beside the rows.
+     * Without columns {@code rows} name the whole table. {@code changed} has the keys that change; null: too many.
+     */
+    public void replaceBeside(Dataset<Row> rows, String head, Dataset<Row> changed) {
+        replace(rows);
+        later = new LaterCommits(table, head, partitions, changed);
     }
 
     /** Write the rows of a query with the table's columns, by name; {@code isSmall}: in one task. */
@@ -175,7 +185,13 @@ public final class TableWrite {
 
     /** Try to commit on that snapshot. {@code isFast}: leave the table's many small manifests as they are. */
     public Committing committing(String before, boolean isFast) {
-        return new Committing(written, before, isFast, new Committing.Change(user, messages, replacing, partitions));
+        return new Committing(written, before, isFast, new Committing.Change(user, messages, replacing, partitions,
+                later == null ? before : later.head().toJson()));
+    }
+
+    /** Whether somebody committed what can't stay beside these rows; {@code now} is the newest snapshot. */
+    public boolean isOutrun(String now) throws IOException {
+        return later != null && !later.mayStay(table, Snapshot.fromJson(now), messages);
     }
 
     /**
@@ -196,14 +212,15 @@ public final class TableWrite {
         }
     }
 
-    /** The hash indexes of the partitions that are written; of an overwrite those of all. */
+    /** The hash indexes of the partitions that are written; of an overwrite those that it replaces. */
     private Set<IndexManifestEntry> indexes(String snapshot) {
         if (snapshot == null) {
             return Set.of();
         }
         Set<BinaryRow> touched = messages.stream().map(each -> ((CommitMessageImpl) each).partition()).collect(Collectors.toSet());
         return table.store().newIndexFileHandler().scan(Snapshot.fromJson(snapshot), HashIndexFile.HASH_INDEX).stream()
-                .filter(each -> replacing != Replacing.NOTHING || touched.contains(each.partition()))
+                .filter(each -> partitions != null ? partitions.test(each.partition())
+                        : replacing != Replacing.NOTHING || touched.contains(each.partition()))
                 .collect(Collectors.toSet());
     }
 
@@ -254,7 +271,7 @@ public final class TableWrite {
 
         @Override
         DataWriterFactory factory(StructType given) {
-            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed);
+            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed, later != null);
         }
 
         @Override

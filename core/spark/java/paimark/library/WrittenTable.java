@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.paimon.CoreOptions;
@@ -17,6 +18,7 @@ import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.table.PostponeUtils;
 import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataTypeFamily;
 
 /** A branch of a table to which rows are written: always without compaction, and without expiry. */
 final class WrittenTable {
@@ -60,10 +62,28 @@ final class WrittenTable {
         options.put(CoreOptions.DYNAMIC_PARTITION_OVERWRITE.key(), String.valueOf(isDynamic));
         // Python decides whether a commit is tried again.
         options.put(CoreOptions.COMMIT_MAX_RETRIES.key(), "0");
+        keyOfOneBucket().ifPresent(name -> options.put(CoreOptions.BUCKET_KEY.key(), name));
         Map<String, String> all = new HashMap<>(schema.options());
         all.putAll(options);
         // Not the table with its fallback branch: nothing is written there.
         return FileStoreTableFactory.createWithoutFallbackBranch(files, place, schema.copy(all), new Options(), state);
+    }
+
+    /**
+     * A bucket key for a table of Paimon before 0.9 without any key and with one bucket, which it had by itself.
+     *
+     * <p>The library does not open it without one. In which bucket a row goes is the same by all columns.
+     */
+    private Optional<String> keyOfOneBucket() {
+        if (!"1".equals(schema.options().get(CoreOptions.BUCKET.key())) || !schema.primaryKeys().isEmpty()
+                || schema.options().containsKey(CoreOptions.BUCKET_KEY.key())) {
+            return Optional.empty();
+        }
+        return schema.fields().stream()
+                .filter(field -> !schema.partitionKeys().contains(field.name()))
+                .filter(field -> !field.type().getTypeRoot().getFamilies().contains(DataTypeFamily.CONSTRUCTED))
+                .map(DataField::name)
+                .findFirst();
     }
 
     /** The table's own options. */
