@@ -11,9 +11,9 @@ from typing import TypeVar
 from paimark.arguments import checked_arguments, text
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import Action
 from paimark.core.actions.registry import action as action_named
 from paimark.core.errors import UsageError
-from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
 from paimark.results import (
     AutoSavepointDone,
@@ -30,6 +30,8 @@ from paimark.results import (
     SavepointDeleted,
     SchemaAltered,
     SnapshotsExpired,
+    TableDropped,
+    TableRenamed,
     TagCreated,
     TagDeleted,
     TagRenamed,
@@ -74,7 +76,7 @@ class TableActions:
         """
         chosen = action_named(text("An action", action, "It is a name as on the command line: delete-tag."))
         given = checked_arguments(chosen, arguments)
-        self._require_there()
+        self._require_there(chosen)
         with self._session.acting() as context:
             return chosen.plan(context, self._path, given)
 
@@ -246,6 +248,17 @@ class TableActions:
         """
         return self._do("rollback", RolledBack, to=to, truncate=truncate)
 
+    def rename_table(self, *, to: str) -> TableRenamed:
+        """Give the table another name, with its branches, tags, savepoints and log.
+
+        `to` is a name in the same database, or `database.name`. This object keeps the old name.
+        """
+        return self._do("rename-table", TableRenamed, to=to)
+
+    def drop_table(self) -> TableDropped:
+        """Move the table to the trash of its database; `Warehouse.undrop` takes it out again."""
+        return self._do("drop-table", TableDropped)
+
     def recover(self, *, assume: str | None = None, main: str | None = None) -> Recovered:
         """Finish or undo a change that was interrupted.
 
@@ -258,16 +271,16 @@ class TableActions:
         """Plan and apply. `kind` is the type of the action's result."""
         chosen = action_named(action)
         given = checked_arguments(chosen, arguments)
-        self._require_there()
+        self._require_there(chosen)
         with self._session.acting() as context:
             plan = chosen.plan(context, self._path, given)
             result = self._applied(context, plan)
         assert isinstance(result, kind)
         return result
 
-    def _require_there(self) -> None:
+    def _require_there(self, action: Action) -> None:
         """Raises `NotFound` if the table was dropped: some actions would take that for nothing to do."""
-        find_table(self._session.files, self.name)
+        action.table(self._session.files, self.name)
 
     def _applied(self, context: Context, plan: Plan) -> Result:
         warn(plan.warnings)

@@ -17,6 +17,7 @@ from paimark.core.errors import (
     UsageError,
 )
 from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
+from paimark.core.table.trash import DroppedTable
 from paimark.core.travel.version import SupportsTimeTravel
 from paimark.records import Branch, Field, Operation, Schema, Snapshot, Tag
 from paimark.results import (
@@ -25,6 +26,7 @@ from paimark.results import (
     BranchDeleted,
     BranchMerged,
     CommitsRescued,
+    DroppedDeleted,
     MainReplaced,
     ManyDone,
     Recovered,
@@ -35,6 +37,9 @@ from paimark.results import (
     SavepointDeleted,
     SchemaAltered,
     SnapshotsExpired,
+    TableDropped,
+    TableRenamed,
+    TableUndropped,
     TagCreated,
     TagDeleted,
     TagRenamed,
@@ -60,6 +65,8 @@ __all__ = [
     "Cancelled",
     "CommitsRescued",
     "Corrupt",
+    "DroppedDeleted",
+    "DroppedTable",
     "Field",
     "FileMissing",
     "Item",
@@ -91,6 +98,9 @@ __all__ = [
     "Step",
     "SupportsTimeTravel",
     "Table",
+    "TableDropped",
+    "TableRenamed",
+    "TableUndropped",
     "Tag",
     "TagCreated",
     "TagDeleted",

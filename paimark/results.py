@@ -183,6 +183,29 @@ class ManyDone(Result, frozen=True, kw_only=True):
     parts: tuple[Result, ...]
 
 
+class TableRenamed(Result, frozen=True, kw_only=True):
+    """`table` is the old name, `table_name` the new one."""
+
+    old_name: str
+    table_name: str
+
+
+class TableDropped(Result, frozen=True, kw_only=True):
+    """`dropped_id` tells it from others of its name in the trash."""
+
+    dropped_id: str
+
+
+class TableUndropped(Result, frozen=True, kw_only=True):
+    dropped_id: str
+
+
+class DroppedDeleted(Result, frozen=True, kw_only=True):
+    dropped_id: str
+    freed_files: int
+    freed_bytes: int
+
+
 RESULTS: Mapping[str, type[Result]] = {
     "create-savepoint": SavepointCreated,
     "auto-savepoint": AutoSavepointDone,
@@ -202,6 +225,10 @@ RESULTS: Mapping[str, type[Result]] = {
     "restore": Restored,
     "merge-branch": BranchMerged,
     "rollback": RolledBack,
+    "rename-table": TableRenamed,
+    "drop-table": TableDropped,
+    "undrop": TableUndropped,
+    "delete-dropped": DroppedDeleted,
     "recover": Recovered,
 }
 

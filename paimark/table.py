@@ -9,11 +9,17 @@ from paimark.arguments import branch_name, number
 from paimark.core.errors import UsageError
 from paimark.core.space.report import SpaceReport
 from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.listings import newest_snapshots, savepoints_by_id
-from paimark.core.table.system_tables import Row, snapshot_row, system_table
+from paimark.core.table.system_tables import (
+    Row,
+    newest_snapshots,
+    savepoints_by_id,
+    snapshot_row,
+    system_table,
+)
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times.zones import epoch_ms
@@ -66,7 +72,7 @@ class Table(TableActions):
 
     def operations(self) -> list[Operation]:
         """The operation log of the table, oldest first. `undo`, `redo` and `restore` follow it."""
-        self._require_there()
+        find_table(self._session.files, self.name)
         return [Operation(*row) for row in self._rows("operations", None)]
 
     def space(self, *, branch: str | None = None) -> SpaceReport:

@@ -19,7 +19,7 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.moved_files import read_again_if_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
 from paimark.core.errors import UsageError
-from paimark.core.storage.files import told_of_leftovers
+from paimark.core.storage.files import Files, told_of_leftovers
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.catalog import find_table, parse_table_name
 from paimark.core.table.follow_ups.options import Event
@@ -57,6 +57,7 @@ class Action:
 
     `asks` tells beforehand that it usually is: a script that nobody watches is refused before it begins.
     One that may change main's newest snapshot is followed by an automatic savepoint, if one is due.
+    One that is `of_dropped` takes a table in the trash.
     """
 
     name: str
@@ -65,6 +66,11 @@ class Action:
     plan: MakePlan
     apply: ApplyPlan
     asks: bool = False
+    of_dropped: bool = False
+
+    def table(self, files: Files, name: str) -> TablePath:
+        """The table that it is for. Raises `UsageError`, and `NotFound` if there is none of that name."""
+        return parse_table_name(name) if self.of_dropped else find_table(files, name)
 
 
 def action(name: str) -> Action:
@@ -83,6 +89,7 @@ def _defined(
     asks: bool = False,
     moves_main: bool = False,
     follows: Event | None = None,
+    of_dropped: bool = False,
 ) -> Action:
     """Define the action of a `module` below `paimark.core.actions`, with the module's name."""
     name = module.rpartition(".")[2].replace("_", "-")
@@ -111,7 +118,7 @@ def _defined(
 
     def carry_out(context: Context, plan: Plan, progress: Progress) -> Outcome:
         # Without a table each action would miss something else first: its tag, its branch, main's head.
-        find_table(context.files, plan.table)
+        defined.table(context.files, plan.table)
         if plan.parts:
             from paimark.core.actions.many.applying import apply_each
 
@@ -126,7 +133,8 @@ def _defined(
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
 
-    return Action(name, summary, arguments, plan, apply, asks)
+    defined = Action(name, summary, arguments, plan, apply, asks, of_dropped)
+    return defined
 
 
 def _not_followed(context: Context, table: TablePath, made: Plan, event: Event | None) -> tuple[Item, ...]:
@@ -179,6 +187,8 @@ _TAG = Argument("name", "text", "Name of the tag.", required=True)
 _TAGS_TO_DELETE = Argument("name", "text", "Name of the tag.", required=True, many=True)
 _BRANCHES_TO_DELETE = Argument("name", "text", "Name of the branch.", required=True, many=True)
 _OF_BRANCH = Argument("name", "text", "Name of the branch.", required=True)
+
+_DROPPED = Argument("id", "text", "Which one, if several of the name were dropped; the newest when left out.")
 
 _moving_main = partial(_defined, moves_main=True, follows="commit")
 _on_tags = partial(_defined, follows="tag")
@@ -312,6 +322,30 @@ ACTIONS: dict[str, Action] = {
                 Argument("truncate", "flag", "Let main end there: what came later becomes a branch."),
             ),
             asks=True,
+        ),
+        _defined(
+            "tables.rename_table",
+            "Give a table another name, with its branches, tags, savepoints and log.",
+            (Argument("to", "text", "Its new name, or database.name.", required=True),),
+            asks=True,
+        ),
+        _defined(
+            "tables.drop_table",
+            "Move a table to the trash of its database; undrop takes it out again.",
+            asks=True,
+        ),
+        _defined(
+            "tables.undrop",
+            "Take a dropped table out of the trash, with its branches, tags, savepoints and log.",
+            (_DROPPED,),
+            of_dropped=True,
+        ),
+        _defined(
+            "tables.delete_dropped",
+            "Delete a dropped table for good, with all its files.",
+            (_DROPPED,),
+            asks=True,
+            of_dropped=True,
         ),
         _defined(
             "recover",

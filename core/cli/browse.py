@@ -20,8 +20,8 @@ from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.listings import newest_snapshots, savepoint_rows
-from paimark.core.table.system_tables import snapshot_row, system_table
+from paimark.core.table.system_tables import newest_snapshots, savepoint_rows, snapshot_row, system_table
+from paimark.core.table.trash import dropped_tables
 
 TABLE_COLUMNS = (
     "database_name",
@@ -31,6 +31,7 @@ TABLE_COLUMNS = (
     "commit_time",
     "record_count",
 )
+DROPPED_COLUMNS = ("database_name", "table_name", "dropped_id", "drop_time")
 # The columns of a list of snapshots for people; JSON has every column.
 SNAPSHOT_COLUMNS = (
     *("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count"),
@@ -51,13 +52,19 @@ table_argument = click.argument("table", metavar="TABLE")
 
 @click.command(cls=GlobalCommand)
 @click.argument("database", metavar="[DATABASE]", required=False)
+@click.option("--dropped", is_flag=True, help="Those in the trash, the newest first, with their ids.")
 @click.pass_context
-def tables(ctx: click.Context, database: str | None) -> None:
+def tables(ctx: click.Context, database: str | None, dropped: bool) -> None:
     """The tables of the warehouse, each with its newest commit."""
     files = _files(global_options(ctx))
     names = databases(files) if database is None else [database]
     if not names:
         narrate(f"There are no databases in {files.uri}. {address_hint(files.uri)}".rstrip())
+    if dropped:
+        in_trash = (each for name in names for each in dropped_tables(files, name))
+        rows = ((each.table.database, each.table.name, each.id, each.dropped_at) for each in in_trash)
+        _print_rows(global_options(ctx), DROPPED_COLUMNS, frozenset({"drop_time"}), rows)
+        return
     paths = (table for name in names for table in tables_of(files, name))
     times = frozenset({"commit_time"})
     _print_rows(global_options(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))

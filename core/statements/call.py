@@ -24,6 +24,7 @@ class ActionCall:
     """An action with its arguments, to begin its plan dialog with.
 
     `position` is the offset of the procedure's name in the statement, `table_position` that of the table.
+    `if_exists`: a missing table is nothing to do.
     """
 
     action: Action
@@ -31,6 +32,7 @@ class ActionCall:
     arguments: Mapping[str, object]
     position: int
     table_position: int
+    if_exists: bool = False
 
 
 def action_of_call(statement: Statement, database: str | None = None) -> ActionCall:

@@ -23,12 +23,13 @@ from paimark.core.statements.call import ActionCall, action_of_call
 from paimark.core.statements.dialects import IN_SQL
 from paimark.core.statements.listing.answer import Listing, events, read_listing
 from paimark.core.storage.open import open_files
-from paimark.core.table.catalog import find_table
+from paimark.core.table.catalog import table_exists
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.resolving import require_versions
 from paimark.core.travel.statements.refused import foreign, require_query_explained, unsupported
 from paimark.core.travel.statements.row_changes import COMMANDS
+from paimark.core.travel.statements.tables import is_of_table
 from paimark.core.travel.statements.unsupported import require_supported
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def action_to_confirm(statement: Statement, database: str | None = None) -> Acti
 
 def is_action(statement: Statement) -> bool:
     """Whether an action does it, with a plan, refusals and a question."""
-    return statement.kind in ("call", "alter", "insert", "overwrite", *COMMANDS)
+    return statement.kind in ("call", "alter", "insert", "overwrite", *COMMANDS) or is_of_table(statement)
 
 
 def is_unsupported(statement: Statement) -> bool:
@@ -167,6 +168,10 @@ def is_unsupported(statement: Statement) -> bool:
 
 def action_call(statement: Statement, database: str | None) -> tuple[ActionCall, RowStatement | None]:
     """The action of a statement; also the statement, if it writes rows. Raises `StatementFailed`."""
+    if is_of_table(statement):
+        from paimark.core.statements.tables import action_of_table_statement
+
+        return action_of_table_statement(statement, database)
     match statement.kind:
         case "alter":
             # Imported here: loading these takes a while, and the console's first frame doesn't need them.
@@ -199,7 +204,11 @@ def _run_action(
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position
-        table = find_table(context.files, called.table.full_name)
+        if called.if_exists and not table_exists(context.files, called.table):
+            nothing = f"There is no table {called.table.full_name}: nothing was to be done"
+            yield Finished(0, False, time.monotonic() - began, nothing)
+            return
+        table = called.action.table(context.files, called.table.full_name)
         position = called.position
         planning = dataclasses.replace(context, progress=mode.tell)
         plan = called.action.plan(planning, table, called.arguments)

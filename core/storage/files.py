@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from paimark.core.errors import FileMissing, Unavailable
+from paimark.core.errors import FileMissing, Refused, Unavailable
 
 _listeners: list[Callable[[str], None]] = []
 
@@ -109,6 +109,12 @@ class Files(Protocol):
         fail for the whole table. Does nothing if a store has no directories.
         """
 
+    def move(self, directory: str, to: str) -> None:
+        """Move a directory with everything below it, in one step, to a path that does not exist.
+
+        Raises `FileMissing`; and `Refused` if the path exists, or the store can't move a directory at once.
+        """
+
 
 def delete_if_own(files: Files, path: str, is_own: Callable[[bytes], bool]) -> None:
     """`Files.delete_own` for a store without conditional deletion."""
@@ -123,6 +129,11 @@ def read_if_there(files: Files, path: str) -> bytes | None:
         return files.read(path)
     except FileMissing:
         return None
+
+
+def is_taken(directory: str) -> Refused:
+    """The refusal of a move to a path that exists."""
+    return Refused(f"{directory} is in the way: nothing was moved", "Look at what lies there.")
 
 
 def written_at(files: Files, paths: Collection[str]) -> dict[str, int]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from paimark.core.errors import FileMissing, Refused, Unavailable
-from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own, left_behind
+from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own, is_taken, left_behind
 from paimark.core.storage.limits import NotMetadata, require_small
 from paimark.core.storage.no_follow import parent_directory
 from paimark.core.storage.paths import checked, checked_directory, is_plain, no_warehouse
@@ -165,6 +165,19 @@ class LocalFiles:
                     _remove_if_empty(each, descriptor)
             _remove_if_empty(name, parent)
 
+    def move(self, directory: str, to: str) -> None:
+        name, moved = _name(checked(directory)), _name(checked(to))
+        with (
+            _translate_errors(directory),
+            parent_directory(self._root, directory) as parent,
+            parent_directory(self._root, to, making=True) as target,
+        ):
+            if _is_there(moved, target):
+                raise is_taken(to)
+            os.rename(name, moved, src_dir_fd=parent, dst_dir_fd=target)
+            _sync_directory(target)
+            _sync_directory(parent)
+
     def _file(self, path: str) -> str:
         return f"{self._root}/{checked(path)}"
 
@@ -177,6 +190,14 @@ class LocalFiles:
                 return os.open(self._directory(directory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileMissing:
             return None
+
+
+def _is_there(name: str, directory: int) -> bool:
+    try:
+        os.lstat(name, dir_fd=directory)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _name(path: str) -> str:

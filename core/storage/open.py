@@ -53,6 +53,11 @@ def keeps_from_stock(uri: str) -> bool:
 
     Paimark's own writes are conditional on every store.
     """
+    return moves_directories(uri)
+
+
+def moves_directories(uri: str) -> bool:
+    """Whether the store renames files and directories in one step: object stores don't."""
     return "://" not in uri or uri.startswith(_RENAMING)
 
 

@@ -82,6 +82,9 @@ class PlannedFiles:
     def prune(self, directory: str) -> None:
         raise _read_only(directory)
 
+    def move(self, directory: str, to: str) -> None:
+        raise _read_only(directory)
+
     def _created_in(self, directory: str) -> dict[str, int]:
         """The names and sizes of new files in a directory."""
         split = ((path.rpartition("/"), data) for path, data in self._created.items())

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NoReturn
 
-from paimark.core.errors import FileMissing, PaimarkError
+from paimark.core.errors import FileMissing, PaimarkError, Refused
 from paimark.core.storage.conditions import PROOFS, Conditions, raced
 from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own
 from paimark.core.storage.limits import NotMetadata
@@ -186,6 +186,13 @@ class RemoteFiles:
     def prune(self, directory: str) -> None:
         """Object stores have no directories."""
         checked(directory)
+
+    def move(self, directory: str, to: str) -> None:
+        checked(directory)
+        raise Refused(
+            f"{self._uri} can't move a directory in one step: object stores have none",
+            "Nothing was changed.",
+        )
 
     @property
     def _store(self) -> str:

@@ -118,6 +118,9 @@ class NoWrites(Wrapped):
     def prune(self, directory: str) -> None:
         raise AssertionError(f"prune {directory}")
 
+    def move(self, directory: str, to: str) -> None:
+        raise AssertionError(f"move {directory}")
+
 
 class Meanwhile(Wrapped):
     """A store on which somebody else does something, once, right after a file is created."""

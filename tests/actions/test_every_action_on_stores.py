@@ -69,8 +69,12 @@ STEPS = (
 )
 
 
+# `tests.actions.tables` moves tables: an object store can't.
+MOVES = {"drop-table", "rename-table", "undrop", "delete-dropped"}
+
+
 def test_every_action_is_tried() -> None:
-    assert {each.name for each in STEPS} | {"undo", "redo", "recover"} == ACTIONS.keys()
+    assert {each.name for each in STEPS} | {"undo", "redo", "recover"} | MOVES == ACTIONS.keys()
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.plan import KINDS, Plan
 from paimark.core.actions.registry import ACTIONS, action
 from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.table.catalog import table_exists
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.records import commit_key
@@ -53,12 +54,17 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},
     "recover": {},
+    "rename-table": {"to": "renamed"},
+    "drop-table": {},
+    "undrop": {},
+    "delete-dropped": {},
     "alter-branch-schema": {"drop": "price", "branch": "fix"},
 }
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
 REWRITES = ("merge-branch", "rollback")
+OF_TABLES = ("rename-table", "drop-table", "undrop", "delete-dropped")
 
 
 @pytest.fixture
@@ -74,6 +80,17 @@ def context(context: Context) -> Context:
     return context
 
 
+def at_hand(context: Context, name: str) -> None:
+    """Let there be a dropped table for an action on one."""
+    if action(name).of_dropped and table_exists(context.files, ORDERS):
+        done(context, "drop-table")
+
+
+def plan_of(context: Context, name: str) -> Plan:
+    at_hand(context, name)
+    return action(name).plan(context, ORDERS, ARGUMENTS[name])
+
+
 def test_every_action_is_tried_here() -> None:
     assert ARGUMENTS.keys() == ACTIONS.keys()
 
@@ -81,12 +98,13 @@ def test_every_action_is_tried_here() -> None:
 @pytest.mark.parametrize("name", ACTIONS)
 def test_a_plan_writes_nothing(context: Context, warehouse: Path, name: str) -> None:
     watched = context_on(warehouse, NoWrites(context.files))
+    at_hand(context, name)
     action(name).plan(watched, ORDERS, ARGUMENTS[name])
 
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_a_plan_survives_json(context: Context, name: str) -> None:
-    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    plan = plan_of(context, name)
     assert msgspec.json.decode(msgspec.json.encode(plan), type=Plan) == plan
 
 
@@ -94,12 +112,13 @@ def test_a_plan_survives_json(context: Context, name: str) -> None:
 def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse: Path, name: str) -> None:
     with pytest.raises(Death):
         done(context_on(warehouse, FaultFiles(context.files, 1)), "create-savepoint")
+    at_hand(context, name)
     watched = context_on(warehouse, NoWrites(context.files), read_only=True)
     refused = action(name).plan(watched, ORDERS, ARGUMENTS[name])
     assert refused.refusals[0].reason == "Nothing is changed in read-only mode"
     with pytest.raises(Refused, match="read-only"):
         applied(watched, refused)
-    allowed = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    allowed = plan_of(context, name)
     with pytest.raises(Refused, match="read-only"):
         applied(watched, allowed)
 
@@ -122,12 +141,12 @@ def found(context: Context) -> dict[str, object]:
     return there | {f"savepoint {each.id}": each.id for each in SavepointManager(context.files, ORDERS).all()}
 
 
-@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in (*REWRITES, "redo")])
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in (*REWRITES, *OF_TABLES, "redo")])
 def test_who_frees_files_or_takes_something_from_a_reader_is_asked(
     context: Context, orders: Path, name: str
 ) -> None:
     before, there = contents(orders), found(context)
-    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    plan = plan_of(context, name)
     applied(context, plan)
     after, still = contents(orders), found(context)
     gone = {path for path in before.keys() - after.keys() if not path.startswith("branch/branch-retired-")}
@@ -141,9 +160,19 @@ def test_who_frees_files_or_takes_something_from_a_reader_is_asked(
     assert new <= {"tag", "savepoint", "branch", *({"snapshot"} if name == REPLACE else ())}
 
 
+def test_who_takes_a_table_from_a_reader_is_asked(context: Context) -> None:
+    asked = {name: plan_of(context, name).ask.kind for name in OF_TABLES}
+    assert asked == {
+        "rename-table": "type",
+        "drop-table": "type",
+        "undrop": "none",
+        "delete-dropped": "type",
+    }
+
+
 @pytest.mark.parametrize("name", [name for name in ACTIONS if name not in (*REWRITES, "redo")])
 def test_the_outcome_names_the_same_way_back_as_the_plan(context: Context, name: str) -> None:
-    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    plan = plan_of(context, name)
     outcome = applied(context, plan)
     assert (outcome.undo, outcome.until) == ("" if plan.empty else plan.undo, plan.until)
     if plan.take_back.how == "never":
@@ -225,7 +254,7 @@ _GIVEN = re.compile(r"-\d{8}T\d{6}\S*")
 
 @pytest.mark.parametrize("name", [*ACTIONS, *MORE])
 def test_a_plan_is_one_sentence_and_items_that_a_person_reads(context: Context, name: str) -> None:
-    plan = MORE[name](context) if name in MORE else action(name).plan(context, ORDERS, ARGUMENTS[name])
+    plan = MORE[name](context) if name in MORE else plan_of(context, name)
     assert plan.refusals == ()
     assert re.fullmatch(r"\S.*[^.\s]\.", plan.headline) and ". " not in plan.headline
     assert len(_GIVEN.sub("", plan.headline)) <= 80
@@ -244,12 +273,12 @@ def test_a_plan_is_one_sentence_and_items_that_a_person_reads(context: Context, 
     assert [each["text"] for each in plan.facts()["items"]] == said
 
 
-@pytest.mark.parametrize("name", ACTIONS)
+@pytest.mark.parametrize("name", [name for name, each in ACTIONS.items() if not each.of_dropped])
 def test_a_table_that_is_gone_since_the_plan_is_the_reason(
     context: Context, warehouse: Path, orders: Path, name: str
 ) -> None:
     """Nothing is written where it was, and the sentence is that of any command on a missing table."""
-    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    plan = plan_of(context, name)
     shutil.rmtree(orders)
     before = contents(warehouse)
     with pytest.raises(NotFound, match=r"There is no table shop\.orders"):
@@ -261,7 +290,7 @@ def test_a_table_that_is_gone_since_the_plan_is_the_reason(
 def test_a_warehouse_that_is_gone_since_the_plan_is_the_reason(
     context: Context, warehouse: Path, name: str
 ) -> None:
-    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    plan = plan_of(context, name)
     warehouse.rename(warehouse.with_name("elsewhere"))
     with pytest.raises(NotFound, match="There is no warehouse at"):
         applied(context, plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,6 +82,10 @@ class WatchedWrites(Wrapped):
         with self._write(f"prune {directory}"):
             self.inner.prune(directory)
 
+    def move(self, directory: str, to: str) -> None:
+        with self._write(f"move {directory}"):
+            self.inner.move(directory, to)
+
     @contextmanager
     def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
         self.writes.append(call)
@@ -131,6 +136,7 @@ class Film(WatchedWrites):
         self._on_disk = on_disk
         self._frames: dict[tuple[int, Mode], Tree] = {}
         self._halves: dict[int, tuple[Path, bytes]] = {}
+        self._one_at_a_time = threading.RLock()
 
     def points(self) -> Iterator[Point]:
         """Every kill. A kill before a write is a kill after the previous one."""
@@ -154,7 +160,8 @@ class Film(WatchedWrites):
 
     @contextmanager
     def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
-        with super()._write(call, path, data):
+        # Several threads may delete at once, and each write has its frames.
+        with self._one_at_a_time, super()._write(call, path, data):
             number = len(self.writes)
             if data is not None:
                 self._halves[number] = Path(self.uri, path), data[: len(data) // 2]

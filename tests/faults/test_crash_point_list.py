@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.actions.registry import ACTIONS
+from tests.actions.tables import test_moved_tables
 from tests.faults import (
     takeovers,
     test_crash_points,
@@ -46,6 +47,7 @@ def films(template: Path, tmp_path: Path) -> Iterator[tuple[str, str, Film]]:
     for number, (name, prepare) in enumerate(test_rename_tag.PREPARED.items()):
         renamed = test_rename_tag.Scene(prepare, template, tmp_path / f"renamed-{number}")
         yield "rename-tag", name, renamed.film
+    yield from test_moved_tables.films(template, tmp_path)
     shutil.copytree(template, warehouse := tmp_path / "forward/warehouse")
     merge = "merge-branch"
     forward = rewriting.scene_of(warehouse, "forward", merge, {"name": "fix"}, both=False)

@@ -56,3 +56,6 @@ class Wrapped:
 
     def prune(self, directory: str) -> None:
         self.inner.prune(directory)
+
+    def move(self, directory: str, to: str) -> None:
+        self.inner.move(directory, to)

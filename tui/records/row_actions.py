@@ -39,7 +39,10 @@ _WITH_ROWS_OF_VERSIONS = tuple(tab for tab in _WITH_VERSIONS if tab is not Tab.S
 _WITH_SNAPSHOTS = tuple(tab for tab in _WITH_ROWS_OF_VERSIONS if tab is not Tab.BRANCHES)
 # Actions on the table, independent of the row under the cursor. An expiry is not among them: who marked
 # snapshots, or is on one, may mean those.
-OF_THE_TABLE = ("undo", "redo", "restore", "recover", "auto-savepoint", "rescue-commits")
+OF_THE_TABLE = (
+    *("undo", "redo", "restore", "recover", "auto-savepoint", "rescue-commits"),
+    *("drop-table", "rename-table"),
+)
 _DELETE_TAG, _RENAME_TAG = "delete-tag", "rename-tag"
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 # The argument that names the object of an action, and a sentence for a row without such an object.

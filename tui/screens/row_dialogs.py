@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from paimark.core.figures import minute
+from paimark.core.table.catalog import databases
 from paimark.core.table.layout import MAIN
+from paimark.core.table.trash import DroppedTable, dropped_tables
 from paimark.tui.messages import Say, StatusShown
 from paimark.tui.panes.pane import WithChange
 from paimark.tui.panes.record_pane import RecordPane
@@ -25,6 +29,7 @@ from paimark.tui.screens.open_tabs import OpenTabs
 from paimark.tui.screens.selected_rows import SelectedRows
 from paimark.tui.session import RowVersion, Session, Target
 from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.work.background import Slot, ThreadReport
 
 if TYPE_CHECKING:
     from paimark.core.actions.plan import Outcome
@@ -47,6 +52,37 @@ class RowDialogs:
         session.show_change = self.open_running
 
     # Plans
+
+    def open_dropped(self, name: str) -> None:
+        """Ask for a table in the trash, and open the dialog of an action on it."""
+
+        def found(report: ThreadReport[list[DroppedTable]]) -> None:
+            files = self._session.files
+            report([each for database in databases(files) for each in dropped_tables(files, database)])
+
+        trash: Slot[list[DroppedTable]] = Slot(
+            self._app,
+            "trash",
+            partial(self._choose_dropped, name),
+            lambda error: self._say(str(error), "bad"),
+        )
+        trash.ask(found)
+
+    async def _choose_dropped(self, name: str, known: Sequence[DroppedTable]) -> None:
+        from paimark.tui.dialogs.pick import PickOne
+
+        if not known:
+            self._say("No dropped table is in the trash", "warn")
+            return
+
+        async def chosen(dropped: DroppedTable | None) -> None:
+            if dropped is not None:
+                await self._plan(name, Target(dropped.table), {"id": dropped.id})
+
+        labels = {
+            f"{each.table.full_name}, dropped {minute(each.dropped_at)}, {each.id}": each for each in known
+        }
+        await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
     async def open_action(self, name: str, *, by_name: bool = False) -> None:
         """Open the dialog of an action, filled in from the row under the cursor.

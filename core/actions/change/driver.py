@@ -59,7 +59,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     # back that its plan did not know: it kept what others made meanwhile.
     entry = operation.way_back
     undo = plan.undo
-    if not plan.undoes:
+    if not plan.undoes and undo in ("", table.undo):
         undo = "" if entry is None or entry.was_dropped else undo or table.undo
     outcome = Outcome(
         action=plan.action,

@@ -133,6 +133,10 @@ def _beat(
     path, count = table.heartbeat(token), 0
     while not stop.wait(context.beat_every):
         count += 1
+        # A table that was dropped or moved away must not begin anew by a heartbeat.
+        with suppress(PaimarkError):
+            if not context.files.names(table.branches):
+                return
         has_beaten.set()
         # If this beat fails, the next one may succeed.
         with suppress(PaimarkError):

@@ -26,7 +26,6 @@ from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.redaction import redacted
 from paimark.core.spark.client.client import Engine
-from paimark.core.table.catalog import find_table
 
 # The parameter for values after the table.
 _FOLLOWING = "following"
@@ -89,7 +88,7 @@ def _plan_and_apply(
     context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
     narrator = Narrator()
     planning = replace(context, progress=narrator.step)
-    plan = action.plan(planning, find_table(context.files, table_name), arguments)
+    plan = action.plan(planning, action.table(context.files, table_name), arguments)
     narrator.clear()
     if options.plan_out is not None and not plan.refusals:
         say_plan(plan, narrate, terminal_width(sys.stderr), verbose=options.verbose)

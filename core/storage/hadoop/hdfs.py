@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from paimark.core.errors import Unavailable, UsageError
+from paimark.core.storage.files import is_taken
 from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from paimark.core.storage.paths import checked
 from paimark.core.storage.remote import RemoteFiles
@@ -26,6 +27,12 @@ class HdfsFiles(RemoteFiles):
         full = self._file(checked(directory))
         with self._translate_errors(directory):
             self._call("prune", full)
+
+    def move(self, directory: str, to: str) -> None:
+        source, target = self._file(checked(directory)), self._file(checked(to))
+        with self._translate_errors(directory, writes=True):
+            if not self._call("move", source, target):
+                raise is_taken(to)
 
     @contextmanager
     def _translate_errors(self, path: str, *, writes: bool = False) -> Iterator[None]:

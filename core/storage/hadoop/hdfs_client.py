@@ -105,6 +105,22 @@ class HdfsClient:
                     if "PathIsNotEmptyDirectoryException" not in str(error):
                         raise
 
+    def move(self, source: str, target: str) -> bool:
+        """Rename a directory; False if the target exists. The NameNode renames atomically."""
+        self._client.mkdirs(target.rpartition("/")[0], 0o755, True)
+        try:
+            _retry_lost_answers(lambda: self._renamed(source, target))
+        except FileExistsError:
+            return False
+        return True
+
+    def _renamed(self, source: str, target: str) -> None:
+        try:
+            self._client.rename(source, target, False)
+        except FileNotFoundError:
+            # A request with a lost answer renamed it.
+            self._client.get_file_info(target)
+
     def _put(self, path: str, data: bytes, *, overwrite: bool) -> None:
         """Write beside the path, under a name like Paimon's temporary files, and rename."""
         directory, _, name = path.rpartition("/")

@@ -27,6 +27,7 @@ _BY_FIRST_WORD: dict[str, Classified] = {
     "UPDATE": Classified("update", writes=True, removes_rows=True),
     "MERGE": Classified("merge", writes=True, removes_rows=True),
     "TRUNCATE": Classified("truncate", writes=True, removes_rows=True),
+    "UNDROP": Classified("drop", writes=True),
     **dict.fromkeys(("SELECT", "VALUES", "TABLE", "MAP", "REDUCE"), Classified("query")),
     **dict.fromkeys(
         ("ANALYZE", "COMMENT", "MSCK", "REPAIR", "GRANT", "REVOKE"), Classified("ddl", writes=True)

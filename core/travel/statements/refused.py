@@ -22,7 +22,6 @@ _MOST_WORDS = 8
 # By the first words. The more specific ones come first.
 _HINTS: tuple[tuple[str, str], ...] = (
     *((word, f"Write {word} as a statement of its own.") for word in ("DELETE", "UPDATE", "MERGE")),
-    ("TRUNCATE TABLE", "DELETE FROM db.t leaves no row."),
     ("CREATE TABLE", _MAKE_TABLE),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),

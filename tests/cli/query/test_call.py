@@ -137,7 +137,11 @@ def test_refusals_and_mistakes_are_pointed_at(sql: Paimark, warehouse: Path) -> 
         ("CALL sys.create_tag(table => 'shop.orders', nam => 'v5')", "nam", "has no nam"),
         ("ALTER TABLE shop.orders ADD COLUMN price INT", "price", "has a column price already"),
         ("ALTER TABLE shop.ordrs DROP COLUMN price", "shop.ordrs", "no table shop.ordrs"),
-        ("ALTER TABLE shop.orders RENAME TO shop.sold", "RENAME", "can't RENAME TO here"),
+        ("ALTER TABLE shop.orders RENAME TO shop.sold IF EXISTS", "IF", "IF can't follow here"),
+        ("DROP TABLE shop.orders PURGE", "PURGE", "PURGE is not done here"),
+        ("DROP TABLE shop.`orders$branch_fix`", "shop.`orders$branch_fix`", "is a branch, and no table"),
+        ("TRUNCATE TABLE shop.orders PARTITION (day = '1')", "PARTITION", "is not done here"),
+        ("UNDROP TABLE shop.ordrs", "shop.ordrs", "No table shop.ordrs is in the trash"),
         ("ALTER TABLE shop.orders ADD COLUMN x INTT", "x INTT", "not a type"),
         ("ALTER TABLE shop.`orders$tags` ADD COLUMN x INT", "shop.`orders$tags`", "is a system table"),
     ):

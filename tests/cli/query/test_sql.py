@@ -143,7 +143,6 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
         (["DROP TABLE shop.events", "--dry-run"], "not supported here"),
         (["DELETE FROM shop.events", "--yes", "--read-only"], "read-only"),
         (["UPDATE shop.events SET kind = 'x'"], "--yes"),
-        (["TRUNCATE TABLE shop.events"], "not supported here"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
         (["DROP TABLE shop.events", "--yes"], "not supported here"),
     ):

@@ -103,6 +103,9 @@ class ActorFiles:
             self._world.server.prune(directory)
         self._end(fate, "prune", directory)
 
+    def move(self, directory: str, to: str) -> None:
+        raise AssertionError(f"no actor moves {directory}")
+
     def put(self, path: str, data: bytes) -> None:
         """Write or overwrite, as stock engines write data files, manifests and hints."""
         fate = self._begin("put", path, data)

@@ -66,6 +66,9 @@ class Server:
     def prune(self, directory: str) -> None:
         self._files.prune(directory)
 
+    def move(self, directory: str, to: str) -> None:
+        self._files.move(directory, to)
+
     def compare(self, store: MemoryStore) -> None:
         """Compare all directories with the model. For use at rest."""
         for directory in store.directories():

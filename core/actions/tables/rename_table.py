@@ -1,0 +1,141 @@
+"""`rename-table`: give a table another name, with its branches, tags, savepoints and log.
+
+The move is one rename, which is the commit. The journal moves with the table, and is ended there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import require_unmoved, required_text
+from paimark.core.actions.context import Context
+from paimark.core.actions.names import unseen_reason
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.tables.moving import move_refusals, noticed_by, state_of, what_it_has
+from paimark.core.errors import UsageError
+from paimark.core.quoting import quoted
+from paimark.core.table.catalog import databases
+from paimark.core.table.follow_ups import iceberg
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.names import near_or_all_names, parse_table_name, split_name
+
+ACTION = "rename-table"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `to`, a name in the same database, or `database.name`. Raises `UsageError`, `Corrupt`."""
+    to = _named(table, required_text(arguments, "to"))
+    name, new, has = table.full_name, to.full_name, what_it_has(context.files, table)
+    return Plan(
+        headline=f"Rename {name} to {new}, with {has}.",
+        arguments={"to": new},
+        fingerprint=state_of(context.files, table),
+        steps=(Step("move", table.directory, f"to {to.directory}: {NO_DATA_FILE}"),),
+        items=(
+            Item("loses", f"the name {name}, for all who read or write it", "name-goes", is_grave=True),
+            *noticed_by(context, table),
+            Item("keeps", f"{has}, and the log, under the new name"),
+        ),
+        phrase=name,
+        cost="one move, no data file",
+        refusals=tuple(_refusals(context, table, to)),
+        undo=f"paimark rename-table {to.word} --to {table.word}",
+    )
+
+
+def _named(table: TablePath, text: str) -> TablePath:
+    parts = split_name(text)
+    return parse_table_name(".".join(map(quoted, parts if len(parts) > 1 else (table.database, *parts))))
+
+
+def _refusals(context: Context, table: TablePath, to: TablePath) -> list[Refusal]:
+    files, refusals = context.files, move_refusals(context, table)
+    if to.database not in (known := databases(files)):
+        hint = near_or_all_names(to.database, known)
+        refusals.append(Refusal(f"There is no database {to.database}", hint))
+    elif to == table:
+        refusals.append(Refusal(f"{table.full_name} has that name already", "Choose another one."))
+    elif files.entries(to.directory) or to.name in files.names(to.directory.rpartition("/")[0]):
+        refusals.append(Refusal(f"{to.directory} exists already", "Choose another name."))
+    if reason := unseen_reason(to.name, "a table"):
+        refusals.append(Refusal(reason, "Choose another name."))
+    if metadata := iceberg.in_use(files, table):
+        refusals.append(
+            Refusal(
+                f"{metadata[0]} has Iceberg metadata, which name each file with the table's directory",
+                "Delete them first: a commit of Paimon's own engines writes them anew.",
+                "iceberg-names-files",
+            )
+        )
+    for root in all_roots(files, table):
+        schema = Lineage(files, root).latest_schema()
+        if schema is not None and "path" in schema.options:
+            refusals.append(
+                Refusal(
+                    f"The option path of {root.label} names the table's directory",
+                    f"Take it out: ALTER TABLE {table.full_name} UNSET TBLPROPERTIES ('path').",
+                )
+            )
+    return refusals
+
+
+class RenameState(msgspec.Struct, frozen=True):
+    """The table's names before and after, each `database.name` with backticks where needed."""
+
+    name: str
+    to: str
+
+
+class RenameTable(Change[RenameState]):
+    """The move is the point of no return. Whoever recovers it finds the journal under one of the names."""
+
+    State = RenameState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        require_unmoved(work.table, work.plan, state_of(work.files, work.table))
+        return cls(work, RenameState(work.table.full_name, str(work.plan.arguments["to"])))
+
+    def check(self, hold: Hold) -> None:
+        raise_first(_refusals(self.work.context, self.work.table, self._to))
+        require_unmoved(self.work.table, self.work.plan, state_of(self.work.files, self.work.table))
+
+    def commit(self, hold: Hold) -> None:
+        self.work.files.move(self.work.table.directory, self._to.directory)
+        hold.table = self._to
+
+    def landed(self, hold: Hold) -> Landed:
+        return Landed.YES if hold.table == self._to else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        return
+
+    def no_way_back(self) -> str:
+        return f"`{self.work.plan.undo}` gives it its old name back"
+
+    def done(self) -> Done:
+        name, to = self.state.name, self.state.to
+        return Done(
+            message=f"Renamed {name} to {to}",
+            result={"old_name": name, "table_name": to},
+            before=name,
+            after=to,
+        )
+
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        is_moved = self.work.table == self._to
+        return [Step("check", self.work.table.directory, "it was moved" if is_moved else "it was not moved")]
+
+    @property
+    def _to(self) -> TablePath:
+        try:
+            return parse_table_name(self.state.to)
+        except UsageError as error:
+            raise AssertionError(f"{self.state.to} was a name when it was planned") from error

@@ -1,0 +1,89 @@
+"""Parse statements on a whole table: DROP TABLE, UNDROP TABLE, TRUNCATE TABLE, ALTER TABLE a RENAME TO b."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from paimark.core.quoting import quoted
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.uses import SqlText, Statement
+
+TableStatementKind = Literal["drop", "undrop", "truncate", "rename"]
+_HEADS: tuple[tuple[tuple[str, ...], TableStatementKind], ...] = (
+    (("DROP", "TABLE"), "drop"),
+    (("UNDROP", "TABLE"), "undrop"),
+    (("TRUNCATE", "TABLE"), "truncate"),
+    (("ALTER", "TABLE"), "rename"),
+)
+_REFUSED_BEHIND = {
+    "PURGE": (
+        "DROP TABLE ... PURGE is not done here",
+        "Leave PURGE out: CALL sys.delete_dropped(table => 'db.t') deletes what is in the trash.",
+    ),
+    "PARTITION": (
+        "TRUNCATE TABLE ... PARTITION is not done here",
+        "INSERT OVERWRITE db.t PARTITION (p = 'x') SELECT ... WHERE false leaves no row of it.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatement(SqlText):
+    """`parts` is the table's name as written; `to` is the new name of a RENAME. With `if_exists` a missing
+    table is no error."""
+
+    kind: TableStatementKind
+    parts: tuple[str, ...]
+    position: int
+    to: tuple[str, ...] = ()
+    if_exists: bool = False
+
+    @property
+    def emptying(self) -> str:
+        """The INSERT OVERWRITE that a TRUNCATE is."""
+        name = ".".join(map(quoted, self.parts))
+        return f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE false"
+
+
+def is_of_table(statement: Statement) -> bool:
+    """Whether it is one of these statements, by its first words."""
+    return _kind(statement) is not None
+
+
+def read_table_statement(statement: Statement) -> TableStatement:
+    """Raises `SqlRefused`, with its position, for a form that is not supported."""
+    kind = _kind(statement)
+    assert kind is not None
+    return _Reader.of(statement, 2).read(kind)
+
+
+def _kind(statement: Statement) -> TableStatementKind | None:
+    cursor = TokenCursor.of(statement)
+    kind = next((kind for words, kind in _HEADS if cursor.takes(*words)), None)
+    if kind != "rename":
+        return kind
+    if not cursor.is_name(cursor.index):
+        return None
+    _, cursor.index = cursor.read_name(cursor.index)
+    return kind if cursor.takes("RENAME", "TO") else None
+
+
+class _Reader(TokenCursor):
+    def read(self, kind: TableStatementKind) -> TableStatement:
+        if_exists = kind == "drop" and self.takes("IF", "EXISTS")
+        position, parts = self.position, self._name()
+        to: tuple[str, ...] = ()
+        if kind == "rename":
+            self.takes("RENAME", "TO")
+            to = self._name()
+        if word := self.text(self.index):
+            known = _REFUSED_BEHIND.get(self.upper(self.index))
+            self.refuse(*(known or (f"{word} can't follow here", "The statement ends with the name.")))
+        return TableStatement(self.sql, kind, parts, position, to, if_exists)
+
+    def _name(self) -> tuple[str, ...]:
+        if not self.is_name(self.index):
+            self.refuse("The name of the table is missing", "Write it as db.t.")
+        parts, self.index = self.read_name(self.index)
+        return parts

@@ -1,0 +1,1 @@
+"""Tests of drops, undrops and renames of whole tables."""
