@@ -9,14 +9,15 @@ from typing import Protocol
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.tokens import Span
 from paimark.core.travel.parse.uses import TableUse
-from paimark.core.travel.times.times import NeedsSpark, fold_time
+from paimark.core.travel.times.times import literal_time
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 
 class TimeFolder(Protocol):
-    """Evaluates a constant that `fold_time` can't, with the same result: epoch milliseconds."""
+    """Evaluates a constant that is no literal, to epoch milliseconds."""
 
     def __call__(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int: ...
 
@@ -25,7 +26,7 @@ class TimeFolder(Protocol):
 class TravelSource:
     """Reads a root as of a version or a time. `zone` is the session's, and that of the times in messages.
 
-    `fold` evaluates the times that `fold_time` can't.
+    `fold` evaluates the times that are no literals.
     """
 
     files: Files
@@ -53,11 +54,9 @@ class TravelSource:
         if use.clause.time_ms is not None:
             return self.apply_snapshot(use.clause.time_ms)
         assert use.time_span is not None
-        words = use.clause.words
-        try:
-            time_ms = fold_time(sql, now_ms=now_ms, zone=self.zone, span=use.time_span, clause=words)
-        except NeedsSpark:
+        time_ms = literal_time(sql, use.time_span, now_ms=now_ms, zone=self.zone)
+        if time_ms is None:
             if self.fold is None:
-                raise
-            time_ms = self.fold(sql, use.time_span, words, now_ms=now_ms, zone=self.zone)
+                raise SqlRefused("This time takes Spark to be worked out", "", sql, use.time_span[0])
+            time_ms = self.fold(sql, use.time_span, use.clause.words, now_ms=now_ms, zone=self.zone)
         return self.apply_snapshot(time_ms, use.time_expression or "")

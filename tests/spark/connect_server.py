@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,8 +18,8 @@ from tests.spark.standalone import SPARING, wait_for_log
 
 
 @contextmanager
-def connect_server(directory: Path) -> Iterator[str]:
-    """Its address, `sc://host:port`."""
+def connect_server(directory: Path, jars: Sequence[Path] = ()) -> Iterator[str]:
+    """Its address, `sc://host:port`. It has these jars beside Spark's own."""
     directory.mkdir(parents=True)
     spark, log = find_spark({}), directory / "server.log"
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -35,8 +35,9 @@ def connect_server(directory: Path) -> Iterator[str]:
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
     }
+    classes = ":".join(map(str, (*jars, spark.home / "jars" / "*")))
     command = [
-        *(str(find_java().executable), "-cp", str(spark.home / "jars" / "*"), "-Xmx1g", *FLAGS),
+        *(str(find_java().executable), "-cp", classes, "-Xmx1g", *FLAGS),
         # Killed in the end, it leaves what it was sent there.
         *(
             *SPARING.split(),

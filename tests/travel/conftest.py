@@ -20,13 +20,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SparkJudge:
-    """What Spark 4.1 makes of a statement, of a string that is a timestamp, of a date plus an interval."""
+    """What Spark 4.1 makes of a statement, and of a string that is a timestamp."""
 
     def __init__(self, jvm: Any) -> None:
         catalyst = jvm.org.apache.spark.sql.catalyst
         self._parser = getattr(getattr(catalyst.parser, "CatalystSqlParser$"), "MODULE$")
         self._strings = getattr(getattr(catalyst.util, "SparkDateTimeUtils$"), "MODULE$")
-        self._times = getattr(getattr(catalyst.util, "DateTimeUtils$"), "MODULE$")
         self._utf8 = jvm.org.apache.spark.unsafe.types.UTF8String
 
     def relations(self, sql: str) -> list[str]:
@@ -37,12 +36,6 @@ class SparkJudge:
     def timestamp(self, text: str, zone: str) -> datetime | None:
         parsed = self._strings.stringToTimestamp(self._utf8.fromString(text), self._strings.getZoneId(zone))
         return _EPOCH + timedelta(microseconds=parsed.get()) if parsed.isDefined() else None
-
-    def later(self, start: datetime, months: int, days: int, micros: int, zone: str) -> datetime:
-        start_micros = (start - _EPOCH) // timedelta(microseconds=1)
-        zone_id = self._strings.getZoneId(zone)
-        end = self._times.timestampAddInterval(start_micros, months, days, micros, zone_id)
-        return _EPOCH + timedelta(microseconds=end)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Statements made up by Hypothesis whose tables are known, with the text that splicing must give."""
+"""Statements made up by Hypothesis whose tables are known."""
 
 from __future__ import annotations
 
@@ -80,12 +80,10 @@ class Table:
     def written(self) -> str:
         return self.name + self.clause + self.alias_text
 
-    def spliced(self, view: str) -> str:
-        own = "" if self.alias is not None else "AS `" + self.parts[-1].replace("`", "``") + "`"
-        if not self.clause:
-            return f"`{view}`" + (f" {own}" if own else self.alias_text)
-        # Only the clause goes: the gap that stood before it stays.
-        return f"`{view}`" + self.clause[: len(self.clause) - len(self.clause_text)] + own + self.alias_text
+    def at(self, version: str) -> str:
+        """The text with another clause in place of its own."""
+        gap = self.clause[: len(self.clause) - len(self.clause_text)]
+        return f"{self.name}{gap} VERSION AS OF '{version}'{self.alias_text}"
 
 
 @dataclass
@@ -103,11 +101,10 @@ class Script:
     def sql(self) -> str:
         return "".join(piece if isinstance(piece, str) else piece.written for piece in self.pieces)
 
-    def spliced(self, views: list[str]) -> str:
-        names = iter(views)
-        return "".join(
-            piece if isinstance(piece, str) else piece.spliced(next(names)) for piece in self.pieces
-        )
+    def at(self, versions: list[str]) -> str:
+        """The text with other clauses in place of those of its tables."""
+        names = iter(versions)
+        return "".join(piece if isinstance(piece, str) else piece.at(next(names)) for piece in self.pieces)
 
 
 class Writer:

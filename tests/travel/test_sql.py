@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.splice import splice
 from paimark.core.travel.parse.sql import read_statement
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
@@ -348,8 +347,7 @@ FRAGMENTS = r"""SELECT FROM WITH AS OF VERSION TIMESTAMP FOR SYSTEM_TIME TABLE J
 @given(st.lists(st.sampled_from([*FRAGMENTS.split(), "\n"]), max_size=25).map(" ".join))
 def test_no_text_is_more_than_refused(sql: str) -> None:
     try:
-        statement = read_statement(sql)
-        splice(statement, {use: "v" for use in statement.uses})
+        read_statement(sql)
     except UsageError:
         assert ";" in sql
     except SqlRefused as refused:
@@ -362,9 +360,8 @@ def test_no_text_is_more_than_refused(sql: str) -> None:
     [
         "SELECT " + "(" * 5000 + "1" + ")" * 5000,
         "SELECT * FROM " + "(SELECT * FROM " * 2000 + "t" + ")" * 2000,
-        "SELECT * FROM t TIMESTAMP AS OF " + "- " * 5000 + "1",
     ],
-    ids=["parentheses", "subqueries", "signs"],
+    ids=["parentheses", "subqueries"],
 )
 def test_absurd_nesting_is_refused(sql: str) -> None:
     with pytest.raises(SqlRefused, match="nested too deeply"):

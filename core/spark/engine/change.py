@@ -102,8 +102,6 @@ def _target(
 def _require_able(session: EngineSession, change: RowChange, target: WriteTarget) -> None:
     for each in change_rules(target.table_schema, change.command):
         raise Refused(f"{target.name} {each.reason}", each.hint)
-    if not session.views.in_catalog:
-        raise Refused(f"{change.word} is not supported here", "Let spark.paimark.catalog be on.")
     session.writes.require(target)
     if (mode := session.conf.get(ASSIGNMENT)).upper() != "ANSI":
         raise Refused(

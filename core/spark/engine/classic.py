@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,13 +16,16 @@ from pyspark.errors import PySparkException
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
 from paimark.core.spark.engine.change import change_rows
-from paimark.core.spark.engine.constants import Constants
+from paimark.core.spark.engine.constants import Constants, JavaTimes
 from paimark.core.spark.engine.insert import insert_rows, insert_target
+from paimark.core.spark.engine.names.edits import Edited
+from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
 from paimark.core.spark.engine.plans import is_session_command
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
+from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.engine.views import empty_frame
 from paimark.core.spark.idle_work.warm_up import WarmUp
 from paimark.core.spark.job_tag import bearing
@@ -44,8 +47,8 @@ from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.refused import unsupported
-from paimark.core.travel.statements.row_changes import RowChange
-from paimark.core.travel.statements.shows import require_view
+from paimark.core.travel.statements.row_changes import COMMANDS, RowChange
+from paimark.core.travel.statements.shows import created_view, require_view
 
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
@@ -59,7 +62,7 @@ def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
     session, spark = EngineSession.begin(launched.session, start), launched.session
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
-    backend = Classic(session, launched, results, Constants(spark), progress)
+    backend = Classic(session, launched, results, Constants(JavaTimes(spark)), progress)
     return Runner(session, backend)
 
 
@@ -100,6 +103,14 @@ class Classic:
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Not checked here: `run` checks Spark's plan."""
+
+    def edited(self, statement: Statement, named: Mapping[str, OpenedTable]) -> Edited:
+        views, database = self.session.views, self.session.state.database
+        views.use(database)
+        versions = {table.use: name for name, table in named.items()}
+        # The name of a table that is changed is its own, whatever else the statement reads of it.
+        pins = created_view(statement) is not None or statement.kind in COMMANDS
+        return with_versions(statement, versions, pins=pins, database=database, catalogs=views.catalogs)
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Run statements in the engine: resolve tables, splice the text, let Spark run it, report rows."""
+"""Run statements in the engine: resolve tables, let Spark run the statement, report rows."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from paimark.core.errors import PaimarkError, StatementFailed, Unavailable
 from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
 from paimark.core.spark.engine.failures import failed
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
-from paimark.core.spark.engine.names.current_database import with_current_database
+from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.names.hints import helped
-from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.planned.beside import Beside
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
@@ -44,7 +43,6 @@ from paimark.core.spark.protocol import (
     TaskResult,
     Write,
 )
-from paimark.core.travel.parse.splice import Spliced, splice
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.source import TimeFolder
@@ -68,7 +66,7 @@ class Job:
     tag: str
     cancelled: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
-    spliced: Spliced | None = None
+    edited: Edited | None = None
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
     view: tuple[str, ...] | None = None
     description: tuple[int, Description] | None = None
@@ -83,8 +81,8 @@ class Job:
     @property
     def text(self) -> str:
         """The text for Spark."""
-        assert self.spliced is not None
-        return self.spliced.sql
+        assert self.edited is not None
+        return self.edited.sql
 
     def tell_readings(self, of_metadata: Collection[str] = ()) -> None:
         """Report, once, how each table is read; `of_metadata` are names of tables whose files aren't read."""
@@ -94,9 +92,9 @@ class Job:
 
     def failed(self, error: Exception) -> Failed:
         """Describe an error, with its position in the statement as it was written."""
-        spliced = self.spliced or Spliced(self.order.sql, ())
+        edited = self.edited or Edited(self.order.sql)
         names = {name: table.label for name, table in self.named.items()}
-        return failed(error, spliced.sql, spliced.original_position, names)
+        return failed(error, edited.sql, edited.original_position, names)
 
 
 class Backend(Protocol):
@@ -104,14 +102,17 @@ class Backend(Protocol):
     over Connect (`paimark.core.spark.engine.remote.connect`)."""
 
     @property
-    def fold(self) -> TimeFolder | None:
-        """Evaluates the times that need Spark; None if the backend can't."""
+    def fold(self) -> TimeFolder:
+        """Evaluates the times that need Spark."""
 
     def warm_up(self) -> WarmUp | None:
         """Work that makes the first statement faster; None if there is none."""
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Check a statement before its tables are resolved. Raises `Refused` if it is not supported."""
+
+    def edited(self, statement: Statement, named: Mapping[str, OpenedTable]) -> Edited:
+        """The text for Spark. `named` are the statement's tables by their names in Spark."""
 
     def tagged(self, job: Job) -> AbstractContextManager[None]:
         """Within the context, Spark's jobs have the job's tag, and their progress is reported."""
@@ -269,8 +270,7 @@ class Runner:
         session.natives.renew_keys()
         self._renew_views()
         job.named = session.views.names(resolved)
-        by_use = {table.use: name for name, table in job.named.items()}
-        job.spliced = self._spliced(statement, by_use)
+        job.edited = self._backend.edited(statement, job.named)
         with self._backend.tagged(job):
             job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
             tables = (*job.named.values(), *beneath)
@@ -299,16 +299,6 @@ class Runner:
         elif statement.tokens[0].upper == "DROP":
             self._forget_dropped()
         return Finished(rows, truncated)
-
-    def _spliced(self, statement: Statement, names: Mapping[TableUse, str]) -> Spliced:
-        """The text for Spark."""
-        views, database = self._session.views, self._session.state.database
-        views.use(database)
-        if views.in_catalog:
-            # The name of a table that is changed is its own, whatever else the statement reads of it.
-            pins = created_view(statement) is not None or statement.kind in COMMANDS
-            return with_versions(statement, names, pins=pins, database=database, catalogs=views.catalogs)
-        return with_current_database(splice(statement, names, database=database), statement, database)
 
     def _resolved(
         self, opener: Opener, statement: Statement, is_difference: bool

@@ -38,7 +38,8 @@ class OpenedTable:
     """A resolved use of a table. Exactly one of `scan` and `system` is set; `rows` are those of `system`.
 
     `native` is set if Spark's own readers can do the scan; otherwise `why_not` has the reason, and
-    `by_library` is set if Paimon's library does it: what the statement reads for the library.
+    `by_library` is set if Paimon's library does it: what the statement reads for the library. `version` is
+    that of the state for `LakeCatalog.java`; empty if it shows what is there now.
     """
 
     use: TableUse
@@ -50,6 +51,7 @@ class OpenedTable:
     native: NativeTable | None = None
     by_library: ReadScope | None = None
     why_not: str = ""
+    version: str = ""
 
     @property
     def unread(self) -> OpenedTable:
@@ -109,6 +111,8 @@ class Opener:
         if table.scan is None:
             return table
         with failing_at(table.use.position):
+            if not self.natives.is_here:
+                return _on_server(self.library, table, table.scan)
             return opened_scan(
                 self.natives, self.library, table.use, table.scan, table.reading, scope_of(table.use)
             )
@@ -116,7 +120,7 @@ class Opener:
     def differing(self, tables: list[OpenedTable]) -> list[OpenedTable]:
         """The two versions of a difference without the files that are equal in both; otherwise `tables`."""
         scans = [table.scan for table in tables if table.scan is not None]
-        if len(scans) != 2 or len(tables) != 2:
+        if len(scans) != 2 or len(tables) != 2 or not self.natives.is_here:
             return tables
         return [
             replace_in(table, scan=side.scan, reading=replace(table.reading, note=_joined(table, side.note)))
@@ -131,6 +135,8 @@ class Opener:
         table, name = named
         root = branch_root(files, table, name.branch)
         label = table.full_name + name.suffix
+        if name.system is not None and not self.natives.is_here:
+            return _listed_on_server(use, label, system_table(name.system))
         if name.system is not None:
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
@@ -141,11 +147,11 @@ class Opener:
             snapshot,
             pinned=use.clause is not None,
             scope=scope_of(use),
-            by_library=self.library.is_wanted,
+            by_library=self.library.is_wanted or not self.natives.is_here,
         )
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
-        return OpenedTable(use, reading.table, reading, scan)
+        return OpenedTable(use, reading.table, reading, scan, version=_for_catalog(use, resolved))
 
     def _source(self, root: Root) -> TravelSource:
         return TravelSource(self.warehouse.files, root, self.zone, self.fold)
@@ -215,6 +221,38 @@ def opened_scan(
         told = replace(reading, scan=SCANNED)
         return OpenedTable(use, reading.table, told, alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
+
+
+def _on_server(library: LibraryReads, table: OpenedTable, scan: Scan) -> OpenedTable:
+    """A table that a server's catalog reads. Raises `Refused` for options that its library may not know."""
+    if lacking := library.lacks(scan):
+        raise Refused(
+            f"{scan.name} has the option {lacking}, and the library of a Spark Connect server may be too old "
+            "to know it",
+            "Use another --spark-master: local[*].",
+        )
+    return replace_in(table, reading=replace(table.reading, scan=BY_LIBRARY), by_library=scope_of(table.use))
+
+
+def _listed_on_server(use: TableUse, label: str, system: SystemTable) -> OpenedTable:
+    if system.name == "operations":
+        raise Refused(
+            f"{label} is not listed over Spark Connect: Paimon's library does not know it",
+            "Use another --spark-master: local[*].",
+        )
+    if use.clause is not None:
+        raise StatementFailed(
+            f"{label} has no past over Spark Connect: it lists what is there now",
+            "Leave the clause out.",
+            use.clause.span[0],
+        )
+    return OpenedTable(use, label, Reading(label, "now", LISTED), None, system)
+
+
+def _for_catalog(use: TableUse, resolved: Resolved | None) -> str:
+    if resolved is None:
+        return ""
+    return f"now/{resolved.snapshot.id}" if use.clause is None else resolved.name
 
 
 def _joined(table: OpenedTable, note: str) -> str:

@@ -1,4 +1,4 @@
-"""Make tables known to the Spark session, under internal names: in our catalog, or as temporary views.
+"""Make tables known to the Spark session, in our catalog and under internal names.
 
 Spark plans a query on stand-ins without rows, which shows what it needs of each table. Then the tables, read
 with only those columns and rows, replace the stand-ins in the plan.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace as replace_in
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -24,7 +23,6 @@ from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
 from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
-from paimark.core.spark.launch.settings import CATALOG_CLASS, CATALOG_NAME
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.needs import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
@@ -46,12 +44,10 @@ class Views:
         self._session = session
         self._natives = natives
         self._library = library
-        # Over Connect there is no Java session.
+        # Over Connect there is no Java session, and no statement makes a view.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
-        # Whether the session has our catalog; otherwise tables are views of Spark's.
-        self.in_catalog = java is not None and session.conf.get(CATALOG_CLASS, None) is not None
-        self.queries = Queries(session, ENGINE_VIEWS, CATALOG_NAME if self.in_catalog else None)
+        self.queries = Queries(session)
         self._database: str | None = ""
         self._catalogs: frozenset[str] | None = None
         # A cache of frames and of schemas.
@@ -60,7 +56,7 @@ class Views:
 
     def use(self, database: str | None) -> None:
         """Make a database the current one of the catalog; None for none."""
-        if self.in_catalog and database != self._database:
+        if database != self._database:
             self.queries.java.use(database)
         self._database = database
 
@@ -158,18 +154,11 @@ class Views:
             held += 0 if table.native is None else self._natives.frame_bytes(table.native, need, summary)
         return Read(tuple(unread), held)
 
-    def register(
-        self, named: Mapping[str, OpenedTable], needs: Mapping[str, ViewNeeds] = MappingProxyType({})
-    ) -> None:
-        """Make views of the tables, with only what `needs` has for a table, or all of one that it lacks."""
+    def register(self, named: Mapping[str, OpenedTable]) -> None:
+        """Put the tables into the catalog, with all their rows."""
         for name, table in named.items():
-            is_listed = table.scan is None
-            frame = _system_frame(self._session, table) if is_listed else self._table(table, needs.get(name))
-            if self.in_catalog:
-                parts = [*self._written(table)]
-                self.queries.java.putFrame(name, parts, table.label, frame._jdf)
-            else:
-                frame.createOrReplaceTempView(name)
+            frame = _system_frame(self._session, table) if table.scan is None else self._table(table, None)
+            self.queries.java.putFrame(name, [*self._written(table)], table.label, frame._jdf)
 
     def renew(
         self, view: Sequence[str], named: Mapping[str, OpenedTable], options: Mapping[str, str]
@@ -180,7 +169,7 @@ class Views:
             for name, table in named.items()
             if table.native is None and table.scan is not None and table.scan.options != options
         }
-        # A view that is made again loses the rows that CACHE TABLE keeps, and these need no keys.
+        # A table that is put again is another to CACHE TABLE, and the rows that it keeps need no keys.
         if not others or self._session.catalog.isCached(".".join(map(quoted, view))):
             return named
         self.register(others)
@@ -188,28 +177,16 @@ class Views:
         return {**named, **others}
 
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
-        # The session's method would also uncache the views, which are not cached, so the catalog's suffices.
-        drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
-        drop = self.queries.java.remove if self.in_catalog else drop
         for name in named:
-            drop(name)
+            self.queries.java.remove(name)
 
     def temporary(self) -> list[str]:
         """The names of the user's temporary views."""
-        if self._catalog is not None:
-            names = self.queries.views(GLOBAL_VIEWS, of_all=False)
-            return sorted(name for name in names if not name.startswith(ENGINE_VIEWS))
-        listed = self._session.catalog.listTables()
-        return sorted(
-            each.name for each in listed if each.isTemporary and not each.name.startswith(ENGINE_VIEWS)
-        )
+        return [] if self._catalog is None else sorted(self.queries.views(GLOBAL_VIEWS, of_all=False))
 
     def of_all_sessions(self) -> list[str]:
         """The names of the temporary views that all sessions see."""
-        if self._catalog is not None:
-            return sorted(self.queries.views(GLOBAL_VIEWS, of_all=True))
-        listed = self._session.catalog.listTables(GLOBAL_VIEWS)
-        return sorted(each.name for each in listed if each.namespace == [GLOBAL_VIEWS])
+        return [] if self._catalog is None else sorted(self.queries.views(GLOBAL_VIEWS, of_all=True))
 
     def is_temporary(self, parts: Sequence[str]) -> bool:
         """Whether there is a temporary view of that name, in this session or global."""
@@ -225,7 +202,7 @@ class Views:
     def _written(self, table: OpenedTable) -> tuple[str, ...]:
         """The database and the table by which the catalog finds it; empty if only its internal name does."""
         parts = table.use.parts
-        if not self.in_catalog or table.use.clause is not None:
+        if table.use.clause is not None:
             return ()
         return parts if len(parts) > 1 or self._database is None else (self._database, *parts)
 

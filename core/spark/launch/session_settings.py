@@ -20,7 +20,6 @@ KEPT_KEY_BYTES = "spark.paimark.merge.keptKeyBytes"
 REUSE = "spark.paimark.reuse"
 LOOKUPS = "spark.paimark.lookups"
 WARM_UP = "spark.paimark.warmUp"
-CATALOG = "spark.paimark.catalog"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
@@ -31,7 +30,6 @@ DEFAULTS: Mapping[str, str] = {
     REUSE: "on",
     LOOKUPS: "on",
     WARM_UP: "on",
-    CATALOG: "on",
     # The bytes that keys may take in the engine; if they need more, the executors merge.
     LOCAL_BYTES: str(256 << 20),
     KEPT_KEY_BYTES: str(256 << 20),
@@ -52,10 +50,10 @@ _STOCK_HINT = (
 _ON_OFF = ("on", "off")
 _WORDS = {
     SCAN: ("auto", "library", "python"),
-    **dict.fromkeys((REUSE, LOOKUPS, WARM_UP, CATALOG), _ON_OFF),
+    **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
 }
 _NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}
-_OF_THE_START = (CATALOG, IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
+_OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
 def sets_session(sql: str) -> bool:

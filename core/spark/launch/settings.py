@@ -8,8 +8,6 @@ import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
-from paimark.core.spark.launch.session_settings import CATALOG, DEFAULTS
-
 # The catalog of our tables in Spark, and the setting that registers it.
 CATALOG_NAME = "paimark"
 CATALOG_CLASS = f"spark.sql.catalog.{CATALOG_NAME}"
@@ -66,10 +64,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
     if master:
         settings["spark.master"] = master
     settings |= {name: value for name, value in conf.items() if not (master and name == "spark.master")}
-    if settings.get(CATALOG, DEFAULTS[CATALOG]) == "on":
-        extensions = filter(None, [settings.get(_EXTENSIONS), "paimark.catalog.Extensions"])
-        settings |= {CATALOG_CLASS: "paimark.catalog.Tables", _EXTENSIONS: ",".join(extensions)}
-    return settings
+    extensions = filter(None, [settings.get(_EXTENSIONS), "paimark.catalog.Extensions"])
+    return settings | {CATALOG_CLASS: "paimark.catalog.Tables", _EXTENSIONS: ",".join(extensions)}
 
 
 def driver_memory(total: int) -> int:

@@ -10,7 +10,7 @@ from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.jars import engine_jar, is_too_old, paimon_jar
 from paimark.core.spark.stores.addresses import hadoop_address
 
-_CATALOG = "paimark.library.LakeCatalog"
+LAKE_CATALOG = "paimark.library.LakeCatalog"
 
 
 def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "lake") -> dict[str, str]:
@@ -21,12 +21,18 @@ def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "la
     """
     if not re.fullmatch(r"\w+", name, re.ASCII):
         raise UsageError(f"{name!r} can't be the name of a catalog", "Take letters, digits and underscores.")
+    jars = jars_to_give(options)
+    prefix = f"spark.sql.catalog.{name}"
+    return {
+        "spark.jars": jars,
+        prefix: LAKE_CATALOG,
+        f"{prefix}.warehouse": hadoop_address(warehouse, options),
+    }
+
+
+def jars_to_give(options: Mapping[str, str]) -> str:
+    """The value of `spark.jars`. Raises `Unavailable` without Paimon's library."""
     jars, release = paimon_jar(find_spark(), options)
     if not release or is_too_old(release):
         raise Unavailable("Paimon's library is not here", "Run `paimark jars fetch paimon`.")
-    prefix = f"spark.sql.catalog.{name}"
-    return {
-        "spark.jars": ",".join(map(str, (engine_jar(), *jars))),
-        prefix: _CATALOG,
-        f"{prefix}.warehouse": hadoop_address(warehouse, options),
-    }
+    return ",".join(map(str, (engine_jar(), *jars)))

@@ -1,6 +1,6 @@
 """Make frames of tables that Paimon's own library reads, as a source of Spark's.
 
-The library is in a jar that Spark's Java may lack: then, and over Connect, the Python source reads instead.
+The library is in a jar that Spark's Java may lack: then the Python source reads instead.
 """
 
 from __future__ import annotations
@@ -85,6 +85,9 @@ class LibraryReads:
         return ""
 
     def _knows(self, option: str) -> bool:
+        if not self.is_there:
+            # Over Connect the library is a server's.
+            return False
         if option not in self._known:
             # The end of a pattern is the option as the library has it.
             self._known[option] = bool(self._java.knows(option.rpartition("*.")[2]))

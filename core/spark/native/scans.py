@@ -114,14 +114,17 @@ class NativeScans:
         """Use the present keys of stores from now on. To be called before each statement."""
         self.stores.renew_keys()
 
+    @property
+    def is_here(self) -> bool:
+        """Whether Spark's driver is on this machine: over Connect Spark takes no lists of files."""
+        return self._jvm is not None
+
     def knows(self, root: Root, scan: Scan) -> bool:
         """Whether `open` needs to read nothing."""
         return self._jvm is None or self._chosen_reader != "auto" or _key(root, scan) in self._tables
 
     def open(self, root: Root, scan: Scan) -> NativeTable:
         """Open a table at a snapshot. Raises `NotNative`, with the reason, if it can't be read so."""
-        if self._jvm is None:
-            raise NotNative("a Spark that is reached by Connect takes no lists of files")
         if (chosen := self._chosen_reader) != "auto":
             raise NotNative(f"{SCAN} is {chosen}")
         key = _key(root, scan)

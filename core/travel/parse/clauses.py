@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from paimark.core.text import has_halves
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.expressions import ExpressionReader
+from paimark.core.travel.parse.expressions import expression_end
 from paimark.core.travel.parse.tokens import Token, keywords
 from paimark.core.travel.parse.uses import Clause
 
@@ -94,10 +94,9 @@ class _ClauseReader:
         return Clause(words, (self.first.start, token.end), version=token.value), self.index
 
     def _time(self, words: str) -> tuple[Clause, int]:
-        reader = ExpressionReader(self.sql, self.tokens, self.index, words)
-        reader.read()
-        start, end = self.tokens[self.index].start, self.tokens[reader.index - 1].end
-        return Clause(words, (self.first.start, end), time_span=(start, end)), reader.index
+        behind = expression_end(self.sql, self.tokens, self.index, words)
+        start, end = self.tokens[self.index].start, self.tokens[behind - 1].end
+        return Clause(words, (self.first.start, end), time_span=(start, end)), behind
 
     def _refuse_period(self) -> None:
         if self._upper(1) in _PERIOD_WORDS and self.first.upper == "FOR":

@@ -59,10 +59,10 @@ class NameReader:
             index += 2
         return tuple(parts), index
 
-    def read_table(self, index: int, block: int, with_alias: bool = True) -> tuple[TableUse, int]:
+    def read_table(self, index: int, with_alias: bool = True) -> tuple[TableUse, int]:
         """The table at `index` with its clause, sample and alias, and the index after them."""
         parts, behind = self.read_name(index)
-        use = TableUse(parts, (self.tokens[index].start, self.tokens[behind - 1].end), block=block)
+        use = TableUse(parts, (self.tokens[index].start, self.tokens[behind - 1].end))
         if starts_clause(self.tokens, behind):
             clause, behind = read_clause(self.sql, self.tokens, behind)
             use = with_clause(self.sql, use, clause)
@@ -75,11 +75,9 @@ class NameReader:
         self._refuse_second(behind, use)
         if not with_alias:
             return use, behind
-        behind = self.sample_end(behind)
-        alias_at = self.tokens[behind - 1].end
-        alias, behind = self.read_alias(behind)
+        alias, behind = self.read_alias(self.sample_end(behind))
         self._refuse_clause(behind, "The time-travel clause comes before the alias")
-        return replace(use, alias=alias, alias_at=alias_at if alias is None else None), behind
+        return replace(use, alias=alias), behind
 
     def read_alias(self, index: int) -> tuple[str | None, int]:
         """The alias at `index`, if there is one, and the index after it and its list of columns."""

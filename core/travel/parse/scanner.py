@@ -16,7 +16,7 @@ from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.hints import is_options, read_hint, refuse_hint
 from paimark.core.travel.parse.names import NameReader, with_clause
 from paimark.core.travel.parse.tokens import Token, keywords
-from paimark.core.travel.parse.uses import Block, Clause, ColumnReference, Relation, TableUse
+from paimark.core.travel.parse.uses import Clause, TableUse
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")
@@ -53,25 +53,21 @@ class Scanner(NameReader):
         super().__init__(sql, tokens)
         self.uses: list[TableUse] = []
         self.target: TableUse | None = None
-        self.references: list[ColumnReference] = []
-        self._parents: list[int | None] = []
-        self._relations: list[list[Relation]] = []
+        # The block of each use, and how many relations each block has.
+        self._blocks: list[int] = []
+        self._relations: list[int] = []
         self._in_hint = False
         # The options behind a SELECT, by its block: the clause, and the index of the hint.
         self._options: dict[int, tuple[Clause, int]] = {}
 
     def scan(self) -> None:
-        frame = _Frame(self._new_block(None))
+        frame = _Frame(self._new_block())
         index = self._head(0, frame)
         while (index := self._group(index, frame)) < len(self.tokens):
             # Spark reports a closing parenthesis too many.
             index += 1
         for block, (clause, hint) in self._options.items():
             self._apply(block, clause, hint)
-
-    def blocks(self) -> tuple[Block, ...]:
-        pairs = zip(self._parents, self._relations, strict=True)
-        return tuple(Block(parent, tuple(relations)) for parent, relations in pairs)
 
     # Heads of statements. Each method returns the index after the head.
 
@@ -119,7 +115,7 @@ class Scanner(NameReader):
             if self.upper(index) in word and self.is_name(index + 1):
                 index += 1
         if self.is_name(index):
-            self._record(self.read_table(index, frame.block, with_alias=False)[0])
+            self._record(self.read_table(index, with_alias=False)[0], frame)
         return len(self.tokens)
 
     def _insert(self, index: int, frame: _Frame) -> int:
@@ -130,16 +126,16 @@ class Scanner(NameReader):
             index += 1
         if not self.is_name(index):
             return index
-        self.target, index = self.read_table(index, frame.block, with_alias=False)
+        self.target, index = self.read_table(index, with_alias=False)
         self._refuse_past_target()
         return self._query_start(index, frame)
 
     def _insert_target(self, index: int, frame: _Frame) -> int:
         if not self.is_name(index):
             return index
-        self.target, index = self.read_table(index, frame.block)
+        self.target, index = self.read_table(index)
         self._refuse_past_target()
-        self._see(self.target, None)
+        self._relations[frame.block] += 1
         return index
 
     def _refuse_past_target(self) -> None:
@@ -184,7 +180,7 @@ class Scanner(NameReader):
             return index + 1
         dotted = self.text(index + 1) == "." and (self.is_name(index + 2) or self.text(index + 2) == "*")
         if dotted or self._in_hint:
-            return self._reference(index, frame)
+            return self.read_name(index)[1]
         match self.upper(index):
             case "SELECT":
                 frame.is_query, frame.in_from = True, False
@@ -208,7 +204,7 @@ class Scanner(NameReader):
                 return index + 2
             case word if word in _SET_OPERATIONS and self._is_set_operation(index):
                 frame.in_from, frame.is_query = False, True
-                frame.block = self._new_block(self._parents[frame.block])
+                frame.block = self._new_block()
                 quantified = self.upper(index + 1) in ("ALL", "DISTINCT")
                 return self._query_start(index + 1 + quantified, frame)
             case "LATERAL" if self.upper(index + 1) == "VIEW":
@@ -227,8 +223,8 @@ class Scanner(NameReader):
 
     def _apply(self, block: int, clause: Clause, hint: int) -> None:
         """Give the options behind a SELECT to its table."""
-        numbers = [number for number, use in enumerate(self.uses) if use.block == block]
-        if len(numbers) != 1 or len(self._relations[block]) != 1:
+        numbers = [number for number, its in enumerate(self._blocks) if its == block]
+        if len(numbers) != 1 or self._relations[block] != 1:
             reason = "behind SELECT is obeyed where it reads one table, and no more"
             refuse_hint(self.sql, self.tokens, hint, reason)
         (number,) = numbers
@@ -241,14 +237,14 @@ class Scanner(NameReader):
         if self.upper(index) == "WITH" and (behind := self._ctes(index, frame)) > index + 1:
             return self._query_start(behind, frame)
         if self.upper(index) == "TABLE" and self._is_table_query(index + 1):
-            use, index = self.read_table(index + 1, frame.block, with_alias=False)
+            use, index = self.read_table(index + 1, with_alias=False)
             self._record_or_pass(use, frame)
         return index
 
     def _parenthesis(self, index: int, frame: _Frame, *, is_call: bool) -> int:
         begins_query = self.upper(index + 1) in _QUERY_STARTS - ({"FROM", "TABLE"} if is_call else set())
-        block, ctes = self._new_block(frame.block), CteNames(frame.ctes)
-        inner = _Frame(block, ctes, is_query=begins_query, is_call=is_call)
+        ctes = CteNames(frame.ctes)
+        inner = _Frame(self._new_block(), ctes, is_query=begins_query, is_call=is_call)
         return self._enclosed(index, inner)
 
     def _enclosed(self, opening: int, inner: _Frame) -> int:
@@ -264,7 +260,7 @@ class Scanner(NameReader):
             ctes = CteNames(frame.ctes)
             if recursive:
                 ctes.add(name)
-            index = self._enclosed(body, _Frame(self._new_block(frame.block), ctes, is_query=True)) - 1
+            index = self._enclosed(body, _Frame(self._new_block(), ctes, is_query=True)) - 1
             frame.ctes.add(name)
             start = index + 2
             if self.text(index + 1) != ",":
@@ -284,7 +280,7 @@ class Scanner(NameReader):
         _, behind = self.read_name(index)
         if self.text(behind) == "(":
             return self._unnamed(self._parenthesis(behind, frame, is_call=True), frame)
-        use, behind = self.read_table(index, frame.block)
+        use, behind = self.read_table(index)
         self._record_or_pass(use, frame)
         return behind
 
@@ -300,8 +296,7 @@ class Scanner(NameReader):
         if starts_clause(self.tokens, index):
             raise SqlRefused("Only a table has past states", _CLAUSE_HINT, self.sql, self.tokens[index].start)
         alias, index = self.read_alias(self.sample_end(index))
-        if alias is not None:
-            self._relations[frame.block].append(Relation(alias, None, has_alias=True))
+        self._relations[frame.block] += alias is not None
         return index
 
     def _table_argument(self, index: int, frame: _Frame) -> int:
@@ -309,22 +304,14 @@ class Scanner(NameReader):
         start = index + 2 if self.text(index + 1) == "(" else index + 1
         if self.upper(start) in _QUERY_STARTS or not self._is_table_query(start):
             return index + 1
-        use, behind = self.read_table(start, frame.block, with_alias=False)
+        use, behind = self.read_table(start, with_alias=False)
         self._record_or_pass(use, frame)
         return behind + (start == index + 2)
-
-    def _reference(self, index: int, frame: _Frame) -> int:
-        parts, behind = self.read_name(index)
-        if self.text(behind) != "(":
-            spans = tuple((token.start, token.end) for token in self.tokens[index:behind:2])
-            is_relation = self._in_hint or self.text(behind + 1) == "*"
-            self.references.append(ColumnReference(parts, spans, frame.block, is_relation))
-        return behind
 
     def _record_or_pass(self, use: TableUse, frame: _Frame) -> None:
         """Record a table as a use. The name of a WITH query is not a use."""
         if len(use.parts) > 1 or use.parts[0].lower() not in frame.ctes:
-            self._record(use)
+            self._record(use, frame)
         elif use.clause is not None:
             raise SqlRefused(
                 f"{use.parts[0]} is a query named by WITH, which has no past states",
@@ -333,20 +320,16 @@ class Scanner(NameReader):
                 use.clause.span[0],
             )
         else:
-            self._see(use, None)
+            self._relations[frame.block] += 1
 
-    def _record(self, use: TableUse) -> None:
-        self._see(use, len(self.uses))
+    def _record(self, use: TableUse, frame: _Frame) -> None:
+        self._relations[frame.block] += 1
+        self._blocks.append(frame.block)
         self.uses.append(use)
 
-    def _see(self, use: TableUse, number: int | None) -> None:
-        name = use.alias or use.parts[-1]
-        self._relations[use.block].append(Relation(name, number, has_alias=use.alias is not None))
-
-    def _new_block(self, parent: int | None) -> int:
-        self._parents.append(parent)
-        self._relations.append([])
-        return len(self._parents) - 1
+    def _new_block(self) -> int:
+        self._relations.append(0)
+        return len(self._relations) - 1
 
     def _is_distinct_from(self, index: int) -> bool:
         return self.upper(index - 1) == "DISTINCT" and self.upper(index - 2) in ("IS", "NOT")

@@ -2,8 +2,7 @@
 
     SELECT * FROM shop.orders VERSION AS OF 'savepoint.1' AS o JOIN shop.customers TIMESTAMP AS OF now() ...
 
-`read_statement` finds the tables and clauses with their positions; `splice`, in its module, replaces them by
-other names. The rest of the text is never changed.
+`read_statement` finds the tables and clauses with their positions.
 """
 
 from __future__ import annotations
@@ -83,14 +82,12 @@ def read_statement(sql: str) -> Statement:
         kind.removes_rows,
         tuple(scanner.uses),
         scanner.target,
-        scanner.blocks(),
-        tuple(scanner.references),
         tuple(tokens),
     )
 
 
 def _require_closed(scanner: Scanner) -> None:
-    """Refuse a name or clause without its last quote: `splice` replaces it, so Spark would not report it."""
+    """Refuse a name or clause without its last quote: it is read here, so Spark would not report it."""
     last = scanner.tokens[-1] if scanner.tokens else None
     if last is None or last.is_closed:
         return

@@ -1,4 +1,4 @@
-"""The tables, clauses and references of a statement, with their positions."""
+"""The tables and clauses of a statement, with their positions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,6 @@ class TableUse:
     """One table read (or described) by a statement; spans are character offsets in its text.
 
     `parts` is the name as written, without backticks: `("shop", "orders$branch_fix$snapshots")`.
-    `alias_at` is where an alias can be inserted; None if the table has one or can't have one.
     """
 
     parts: tuple[str, ...]
@@ -59,8 +58,6 @@ class TableUse:
     clause: Clause | None = None
     time_expression: str | None = None
     alias: str | None = None
-    alias_at: int | None = None
-    block: int = 0
 
     @property
     def version(self) -> str | None:
@@ -77,34 +74,6 @@ class TableUse:
     @property
     def position(self) -> int:
         return self.name_span[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """A name that can qualify columns. `use` is the index of its table among the uses, if it has one."""
-
-    name: str
-    use: int | None
-    has_alias: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """One SELECT: its relations, and the block around it, whose relations are visible too."""
-
-    parent: int | None
-    relations: tuple[Relation, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnReference:
-    """A dotted name that is not a table's: `shop.orders.price`. With `is_relation` no column follows: it is
-    the name before `.*` (`shop.orders`), or a name in a hint."""
-
-    parts: tuple[str, ...]
-    spans: tuple[Span, ...]
-    block: int
-    is_relation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +100,6 @@ class Statement(SqlText):
     removes_rows: bool = False
     uses: tuple[TableUse, ...] = ()
     target: TableUse | None = None
-    blocks: tuple[Block, ...] = ()
-    references: tuple[ColumnReference, ...] = ()
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
 
     @property

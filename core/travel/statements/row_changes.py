@@ -5,14 +5,15 @@ Spark itself parses the rest.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from paimark.core.travel.parse.kinds import cte_list_end
-from paimark.core.travel.parse.splice import Edit, Spliced
 from paimark.core.travel.parse.uses import SqlText, Statement, TableUse
 
 Command = Literal["delete", "update", "merge"]
+_NOT_A_LINE_END = re.compile(r"[^\n]")
 COMMANDS: frozenset[str] = frozenset(get_args(Command))
 _ACTIONS: dict[Command, str] = {"delete": "delete-from", "update": "update", "merge": "merge-into"}
 _FORMS: dict[Command, str] = {
@@ -23,13 +24,24 @@ _FORMS: dict[Command, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Counting(SqlText):
+    """A query that counts rows. From `start` on, it has `longer` characters more than the statement."""
+
+    start: int
+    longer: int
+
+    def original_position(self, position: int) -> int:
+        return position if position <= self.start else max(self.start, position - self.longer)
+
+
+@dataclass(frozen=True, slots=True)
 class RowChange(SqlText):
     """`target` is the table that is changed, and `command` what Spark calls the statement."""
 
     command: Command
     target: TableUse
     # Counts the rows that are meant; None for MERGE, whose rows those of another table choose.
-    counting: Spliced | None = None
+    counting: Counting | None = None
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -65,20 +77,21 @@ def read_change(statement: Statement) -> RowChange:
     return RowChange(statement.sql, command, statement.target, _counting(statement, command))
 
 
-def _counting(statement: Statement, command: Command) -> Spliced | None:
+def _counting(statement: Statement, command: Command) -> Counting | None:
     if command == "merge":
         return None
-    tokens = statement.tokens
-    start = cte_list_end(tokens) if tokens[0].upper == "WITH" else 0
-    verb = tokens[start]
-    if command == "delete":
-        return Spliced.of(statement.sql, [Edit(verb.start, verb.end, "SELECT count(*)")])
-    depth, end = 0, tokens[-1].end
-    at: dict[str, int] = {}
-    for token in tokens[start:]:
-        depth += (token.text == "(") - (token.text == ")")
-        if depth == 0 and token.upper in ("SET", "WHERE"):
-            at.setdefault(token.upper, token.start)
-    edits = [Edit(verb.start, verb.end, "SELECT count(*) FROM")]
-    edits += [Edit(at.get("SET", end), at.get("WHERE", end), "")]
-    return Spliced.of(statement.sql, edits)
+    sql, tokens = statement.sql, statement.tokens
+    verb = tokens[cte_list_end(tokens) if tokens[0].upper == "WITH" else 0]
+    if command == "update":
+        depth, end = 0, tokens[-1].end
+        at: dict[str, int] = {}
+        for token in tokens:
+            depth += (token.text == "(") - (token.text == ")")
+            if depth == 0 and token.start > verb.start and token.upper in ("SET", "WHERE"):
+                at.setdefault(token.upper, token.start)
+        first, last = at.get("SET", end), at.get("WHERE", end)
+        # Blanks, so that positions behind stay.
+        sql = sql[:first] + _NOT_A_LINE_END.sub(" ", sql[first:last]) + sql[last:]
+    query = "SELECT count(*)" + (" FROM" if command == "update" else "")
+    sql = sql[: verb.start] + query + sql[verb.end :]
+    return Counting(sql, verb.start, len(query) - (verb.end - verb.start))

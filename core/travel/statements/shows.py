@@ -18,7 +18,7 @@ _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (
 )
 # Spark's database of the views that all sessions see.
 GLOBAL_VIEWS = "global_temp"
-# The names of the views that the engine makes of a statement's tables begin so.
+# The names of the engine's own views and tables begin so.
 ENGINE_VIEWS = "__paimark_"
 # The hint for each verb.
 _KEEPING = {

@@ -1,4 +1,4 @@
-"""Evaluate a constant time expression to one point in time.
+"""Read times that are literals, as people and statements write them.
 
 Begin with `times`.
 """

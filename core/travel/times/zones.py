@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -36,29 +35,6 @@ def instant(local: datetime, zone: tzinfo) -> datetime:
     gap; a local time that occurs twice means the first. Raises `OverflowError` outside the years 1 to 9999.
     """
     return local.replace(tzinfo=zone, fold=0).astimezone(UTC)
-
-
-def shifted(moment: datetime, zone: tzinfo, months: int, days: int) -> datetime:
-    """Add calendar months, then days, in a zone.
-
-    A day that the month lacks becomes its last day. Raises `OverflowError` outside the years 1 to 9999.
-    """
-    here = moment.astimezone(zone)
-    year, month = divmod(here.year * 12 + here.month - 1 + months, 12)
-    if not 1 <= year <= 9999:
-        raise OverflowError("outside the years 1 to 9999")
-    day = min(here.day, monthrange(year, month + 1)[1])
-    local = here.replace(year=year, month=month + 1, day=day, tzinfo=None, fold=0) + timedelta(days=days)
-    # If a local time occurs twice, take the one that has the offset of the original.
-    second = local.replace(tzinfo=zone, fold=1)
-    happens_twice = _offset(second) < _offset(local.replace(tzinfo=zone))
-    if happens_twice and _offset(second) == _offset(here):
-        return second.astimezone(UTC)
-    return instant(local, zone)
-
-
-def _offset(time: datetime) -> timedelta:
-    return time.utcoffset() or timedelta()
 
 
 def epoch_ms(moment: datetime) -> int:

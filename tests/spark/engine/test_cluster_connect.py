@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
+import paimark
 from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.engine.remote import connect
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.jars import loaded_jars
 from paimark.core.spark.protocol import StageProgress, Start
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
@@ -28,7 +30,7 @@ from tests.spark.test_differential import agree
 def remote(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine whose Spark is a server's."""
     directory = tmp_path_factory.mktemp("connect")
-    with connect_server(directory / "server") as master:
+    with connect_server(directory / "server", loaded_jars(find_spark({}), {})) as master:
         engine = Engine(Settings(str(engine_warehouse), spark_master=master), directory / "engine.log")
         yield engine
         engine.close()
@@ -49,7 +51,10 @@ def test_time_travel_in_a_join(remote: Engine) -> None:
         4: 20.0,
         5: 30.0,
     }
-    assert {each.scan for each in answer.readings} == {"python source"}
+    assert [(each.scan, each.version.partition(",")[0]) for each in answer.readings] == [
+        ("paimon library", "snapshot.5"),
+        ("paimon library", "snapshot.2"),
+    ]
 
 
 @pytest.mark.long
@@ -58,13 +63,44 @@ def test_limits_and_what_is_listed(remote: Engine) -> None:
     assert limited.finish.truncated and [row["order_id"] for row in limited.rows] == [1, 2, 3]
     assert in_order(rows(remote, "SHOW TABLES IN shop"))[0]["tableName"] == "events"
     assert [row["tag_name"] for row in rows(remote, "SELECT tag_name FROM shop.`orders$tags`")] == ["v2"]
+    for table in ("`orders$files` VERSION AS OF 1", "`orders$operations`"):
+        assert "over Spark Connect" in ask(remote, f"SELECT * FROM shop.{table}").failure.message
 
 
 @pytest.mark.long
-def test_explain_says_why_the_source_serves(remote: Engine) -> None:
+def test_every_clause_is_for_the_servers_catalog(remote: Engine) -> None:
     told = ask(remote, "EXPLAIN SELECT * FROM shop.orders VERSION AS OF 2").explained
-    assert told.startswith("scan: python source (a Spark that is reached by Connect")
-    assert "shop.orders" in told and "__paimark" not in told
+    assert told.startswith("scan: paimon library shop.orders at snapshot.2")
+    counts = {
+        "shop.orders AS OF TIMESTAMP '2100-01-01' o": 8,
+        "shop.orders FOR SYSTEM_TIME AS OF CURRENT_TIMESTAMP - INTERVAL '0' DAY": 8,
+        "shop.orders TIMESTAMP AS OF dateadd(DAY, 1, CURRENT_TIMESTAMP(3)) o": 8,
+        "shop.orders FOR SYSTEM_VERSION AS OF 1 AS o": 4,
+        "shop.orders/*+ OPTIONS('scan.tag-name' = 'v2') */": 5,
+        "(TABLE orders VERSION AS OF 1)": 4,
+        "orders WHERE current_database() = 'shop' AND shop.orders.price > 0": 8,
+        "shop.orders$branch_main": 8,
+    }
+    for table, count in counts.items():
+        assert rows(remote, f"SELECT count(*) AS n FROM {table}", database="shop") == [{"n": count}], table
+    period = ask(remote, "SELECT * FROM shop.orders FOR SYSTEM_TIME FROM 1 TO 2").failure
+    assert "is a period" in period.message and period.position == 26
+    wrong = "SELECT * FROM shop.orders TIMESTAMP AS OF to_date(nix, 'yyyy')"
+    column = ask(remote, wrong).failure
+    # The server tells no position.
+    assert "nix names a column" in column.message and column.position == wrong.index("to_date")
+
+
+@pytest.mark.long
+def test_what_is_read_is_what_is_told(remote: Engine, engine_warehouse: Path) -> None:
+    """A column added after the last commit is there without a version, and not with one."""
+    name = "connected.altered"
+    create_table(engine_warehouse, name, pa.schema([("k", pa.int32())]))
+    assert rows(remote, f"SELECT count(*) AS n FROM {name}") == [{"n": 0}]
+    commit(engine_warehouse, name, pa.table({"k": pa.array([1, 2], pa.int32())}))
+    paimark.open(engine_warehouse).table(name).alter_branch_schema(add="more INT")
+    both = f"SELECT a.k, a.more, b.* FROM {name} a JOIN {name} VERSION AS OF 1 b USING (k) WHERE k > 1"
+    assert rows(remote, both) == [{"k": 2, "more": None}]
 
 
 def test_rows_are_read_and_what_fails_is_told_in_a_sentence(remote: Engine) -> None:
@@ -75,48 +111,7 @@ def test_rows_are_read_and_what_fails_is_told_in_a_sentence(remote: Engine) -> N
     assert "nope" in failure.message and "\n" not in failure.message and "__paimark" not in failure.message
     written = ask(remote, "CREATE TABLE shop.other (a INT)").failure
     assert written.message == "Over Spark Connect queries and EXPLAIN run, and no other statement"
-
-
-@pytest.mark.long
-def test_only_columns_that_a_query_needs_are_read(remote: Engine, engine_warehouse: Path) -> None:
-    """The others can't be: their pages are zeros in every file."""
-    name = "connected.narrow"
-    schema = pa.schema([(column, pa.int32()) for column in ("k", "a", "b", "c")])
-    create_table(engine_warehouse, name, schema)
-    commit(engine_warehouse, name, pa.table({each: [1, 2, 3] for each in schema.names}, schema=schema))
-    for path in (engine_warehouse / "connected.db" / "narrow").rglob("*.parquet"):
-        spoil(path, "b")
-        spoil(path, "c")
-    assert [row["a"] for row in rows(remote, f"SELECT a FROM {name} WHERE k >= 2 ORDER BY k")] == [2, 3]
-    assert rows(remote, f"SELECT count(*) AS n FROM {name}") == [{"n": 3}]
-    twice = f"WITH t AS (SELECT * FROM {name}) SELECT x.a FROM t x JOIN t y ON x.k = y.a WHERE x.k = 1"
-    assert rows(remote, twice) == [{"a": 1}]
-    assert "Invalid data" in ask(remote, f"SELECT max(b) FROM {name}").failure.message
-
-
-def spoil(path: Path, column: str) -> None:
-    chunks = pq.ParquetFile(path).metadata.row_group(0)
-    chunk = next(
-        each for each in map(chunks.column, range(chunks.num_columns)) if each.path_in_schema == column
-    )
-    start = chunk.dictionary_page_offset or chunk.data_page_offset
-    data = bytearray(path.read_bytes())
-    data[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
-    path.write_bytes(data)
-
-
-@pytest.mark.long
-def test_only_files_that_a_condition_leaves_are_read(remote: Engine, engine_warehouse: Path) -> None:
-    name = "connected.days"
-    schema = pa.schema([("day", pa.string()), ("kind", pa.string())])
-    create_table(engine_warehouse, name, schema, partition_keys=["day"])
-    for day in ("1", "2"):
-        commit(engine_warehouse, name, pa.table({"day": [day], "kind": [f"k{day}"]}, schema=schema))
-    shutil.rmtree(engine_warehouse / "connected.db" / "days" / "day=1")
-    assert rows(remote, f"SELECT kind FROM {name} WHERE day = '2'") == [{"kind": "k2"}]
-    both = f"SELECT x.kind FROM {name} x, {name} y WHERE x.day = '2' AND y.day = '2'"
-    assert rows(remote, both) == [{"kind": "k2"}]
-    assert "is not there" in ask(remote, f"SELECT kind FROM {name}").failure.message
+    assert ask(remote, "SELECT * FROM shop.nowhere").failure.message == "There is no table shop.nowhere"
 
 
 STATEMENTS = [
@@ -172,3 +167,12 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setattr(connect, "_PACKAGES", ("grpc", "not_installed.at_all"))
     with pytest.raises(Unavailable, match="packages that are not installed here"):
         connect.connect(start)
+
+
+@pytest.mark.long
+def test_a_server_without_the_jars_is_refused_with_the_line_to_add(tmp_path: Path) -> None:
+    with connect_server(tmp_path / "server") as master:
+        engine = Engine(Settings(str(tmp_path), spark_master=master), tmp_path / "engine.log")
+        with closing(engine), pytest.raises(Unavailable, match="it lacks the jars") as told:
+            list(engine.run("SELECT 1"))
+    assert told.value.hint.startswith("Start the server with --conf spark.jars=/")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paimark.core.spark.engine.change import change_rows
+from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job
 from paimark.core.spark.protocol import Inserting, Run, Start
@@ -16,7 +17,6 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.operations import read_operations
-from paimark.core.travel.parse.splice import Spliced
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.row_changes import read_change
 from tests.actions.acting import context_on, done, planned
@@ -74,7 +74,7 @@ def change(spark: SparkSession, film: Film, sql: str, scratch: Path) -> None:
     head = Lineage(film, TABLE.root()).latest()
     assert head is not None
     job = Job.of(Run(0, sql), lambda event: None)
-    job.spliced = Spliced(sql, ())
+    job.edited = Edited(sql)
     session.views.use(None)
     order = Inserting("killed", None, head.to_json().decode())
     assert change_rows(session, job, read_change(read_statement(sql)), order).snapshot_id == 2

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.splice import splice
 from paimark.core.travel.parse.sql import read_statement
 
 T12 = "t /*+ OPTIONS('scan.snapshot-id' = '12') */"
 
 
 @pytest.mark.parametrize(
-    ("sql", "spliced"),
+    "sql",
     [
-        (f"SELECT * FROM {T12}", "SELECT * FROM `v0` AS `t`"),
-        (f"SELECT o.a FROM {T12} AS o WHERE x", "SELECT o.a FROM `v0`  AS o WHERE x"),
-        (f"SELECT * FROM {T12} o JOIN u ON o.a = u.a", "SELECT * FROM `v0`  o JOIN `v1` AS `u` ON o.a = u.a"),
-        (f"SELECT * FROM u, db.{T12}", "SELECT * FROM `v0` AS `u`, `v1` AS `t`"),
-        (
-            f"WITH c AS (SELECT * FROM {T12}) SELECT * FROM c",
-            "WITH c AS (SELECT * FROM `v0` AS `t`) SELECT * FROM c",
-        ),
-        (f"SELECT * FROM u WHERE a IN (SELECT a FROM {T12})", None),
-        ("SELECT * FROM t WITH ('scan.snapshot-id' = 12)", "SELECT * FROM `v0` AS `t`"),
-        ("SELECT * FROM t WITH ('scan.snapshot-id' = '12') o", "SELECT * FROM `v0`  o"),
-        ("SELECT /*+ OPTIONS('scan.snapshot-id', '12') */ * FROM t", "SELECT  * FROM `v0` AS `t`"),
-        ("select /*+ options('SCAN.snapshot-id'='12') */ a FROM t o", "select  a FROM `v0` o"),
-        (
-            "SELECT * FROM (SELECT /*+ OPTIONS('scan.snapshot-id','12') */ * FROM t) JOIN u",
-            "SELECT * FROM (SELECT  * FROM `v0` AS `t`) JOIN `v1` AS `u`",
-        ),
-        (
-            "WITH c AS (SELECT /*+ OPTIONS('scan.snapshot-id','12') */ * FROM t) SELECT /*+ R(2) */ * FROM c",
-            "WITH c AS (SELECT  * FROM `v0` AS `t`) SELECT /*+ R(2) */ * FROM c",
-        ),
-        (f"INSERT INTO u SELECT * FROM {T12}", "INSERT INTO u SELECT * FROM `v0` AS `t`"),
+        f"SELECT * FROM {T12}",
+        f"SELECT o.a FROM {T12} AS o WHERE x",
+        f"SELECT * FROM {T12} o JOIN u ON o.a = u.a",
+        f"SELECT * FROM u, db.{T12}",
+        f"WITH c AS (SELECT * FROM {T12}) SELECT * FROM c",
+        f"SELECT * FROM u WHERE a IN (SELECT a FROM {T12})",
+        "SELECT * FROM t WITH ('scan.snapshot-id' = 12)",
+        "SELECT * FROM t WITH ('scan.snapshot-id' = '12') o",
+        "SELECT /*+ OPTIONS('scan.snapshot-id', '12') */ * FROM t",
+        "select /*+ options('SCAN.snapshot-id'='12') */ a FROM t o",
+        "SELECT * FROM (SELECT /*+ OPTIONS('scan.snapshot-id','12') */ * FROM t) JOIN u",
+        "WITH c AS (SELECT /*+ OPTIONS('scan.snapshot-id','12') */ * FROM t) SELECT /*+ R(2) */ * FROM c",
+        f"INSERT INTO u SELECT * FROM {T12}",
     ],
 )
-def test_a_snapshot_is_named_by_options(sql: str, spliced: str | None) -> None:
+def test_a_snapshot_is_named_by_options(sql: str) -> None:
     statement = read_statement(sql)
     (use,) = (use for use in statement.uses if use.parts[-1] == "t")
     assert use.clause is not None
     assert (use.clause.words, use.version) == ("scan.snapshot-id", "snapshot.12")
-    names = {each: f"v{number}" for number, each in enumerate(statement.uses)}
-    assert spliced is None or splice(statement, names).sql == spliced
+    # Nothing but the options is replaced by the clause.
+    written = sql[slice(*use.clause.span)]
+    assert re.fullmatch(r"(/\*\+ OPTIONS\(.*\) \*/|WITH \(.*\))", written, re.IGNORECASE), written
 
 
 def test_every_option_that_names_a_state() -> None:

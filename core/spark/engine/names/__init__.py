@@ -1,4 +1,4 @@
-"""The names in a statement that Spark does not know: the current database, and tables in other spellings.
+"""The names in a statement: the versions of its tables, and better words for names that Spark does not know.
 
-Begin with `hints`.
+Begin with `versions` and `hints`.
 """

@@ -10,27 +10,27 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from paimark.core.quoting import quoted
+from paimark.core.quoting import literal, quoted
+from paimark.core.spark.engine.names.edits import Edit, Edited
 from paimark.core.spark.launch.settings import CATALOG_NAME
-from paimark.core.travel.parse.splice import Edit, Spliced
 from paimark.core.travel.parse.tokens import Token
 from paimark.core.travel.parse.uses import Statement, TableUse
 
 
 def with_versions(
     statement: Statement,
-    names: Mapping[TableUse, str],
+    versions: Mapping[TableUse, str],
     *,
     pins: bool,
     database: str | None,
     catalogs: Container[str],
-) -> Spliced:
+) -> Edited:
     """The text with the names of its tables' states. `pins`: also of tables without a clause.
 
     A database called like one of the `catalogs` (in lower case) is written behind the name of ours.
     """
     # A table that is written twice may be read in two ways.
-    written = Counter(_full_name(use, database) for use in names if use.clause is None)
+    written = Counter(_full_name(use, database) for use in versions if use.clause is None)
     # `TABLE t` by the start of its table: Spark's grammar has no place for a clause behind it.
     bare = {name.start: word for word, name in pairwise(statement.tokens) if word.upper == "TABLE"}
     # Nor behind the source of a MERGE.
@@ -38,18 +38,20 @@ def with_versions(
     sources = {name.start for word, name in pairwise(statement.tokens) if is_merge and word.upper == "USING"}
     edits = [
         edit
-        for use, name in names.items()
+        for use, version in versions.items()
         if use.clause is not None or pins or written[_full_name(use, database)] > 1
-        for edit in _edits(use, f" VERSION AS OF '{name}'", bare.get(use.position), use.position in sources)
+        for edit in _edits(
+            use, f" VERSION AS OF {literal(version)}", bare.get(use.position), use.position in sources
+        )
     ]
     edits += [
         Edit(use.position, use.position, f"{CATALOG_NAME}.")
-        for use in names
+        for use in versions
         if len(use.parts) > 1 and use.parts[0].lower() in catalogs
     ]
     edits += _quoted_words(statement, edits)
     # At one place what is put in comes before what is replaced.
-    return Spliced.of(statement.sql, sorted(edits, key=lambda edit: (edit.start, edit.end)))
+    return Edited.of(statement.sql, sorted(edits, key=lambda edit: (edit.start, edit.end)))
 
 
 def _full_name(use: TableUse, database: str | None) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from paimark.core.spark.engine.planned.kept_plans import KeptPlans
 from paimark.core.spark.engine.plans import VIEW_KEY, Node
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.job_tag import job_tag
+from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import StageProgress
 
 # look: parse only. plan: plan the query unchanged. show: plan it to show rows; its LIMIT becomes `most`, and
@@ -46,15 +47,15 @@ class Description(msgspec.Struct, frozen=True):
 class StandIn(msgspec.Struct, frozen=True, array_like=True):
     """A table without rows that stands for one of ours. `columns` is a schema in JSON.
 
-    In a catalog it has the name `label` for people, and is also found by `parts`, its database and its name,
-    unless they are empty.
+    `label` is its name for people. The catalog also finds it by `parts`, its database and its name, unless
+    they are empty.
     """
 
     name: str
     place: str
     columns: str
-    label: str = ""
-    parts: tuple[str, ...] = ()
+    label: str
+    parts: tuple[str, ...]
 
 
 _names = msgspec.json.Decoder(list[str])
@@ -62,15 +63,10 @@ _decoder = msgspec.json.Decoder(Description)
 
 
 class Queries:
-    """The queries in Java. The last one is the current one; of earlier ones Java keeps only `plans`.
+    """The queries in Java. The last one is the current one; of earlier ones Java keeps only `plans`."""
 
-    `prefix` begins internal names. `catalog` is the name of our catalog in the session, if there is one.
-    """
-
-    def __init__(self, session: SparkSession, prefix: str, catalog: str | None = None) -> None:
+    def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._prefix = prefix
-        self._catalog = catalog
         self._number = 0
         # Java frames of the current query's tables that were not sent to Java yet, by place.
         self._unsent_tables: dict[str, Any] = {}
@@ -104,10 +100,10 @@ class Queries:
         """
         self._number += 1
         self._unsent_tables.clear()
-        views = msgspec.json.encode(list(stand_ins)).decode()
+        tables = msgspec.json.encode(list(stand_ins)).decode()
         numbers = msgspec.json.encode(self.plans.numbers).decode()
         most = -1 if limit is None else limit
-        description = self.java.planQuery(text, mode, most, views, self._number, numbers, job_tag())
+        description = self.java.planQuery(text, mode, most, tables, self._number, numbers, job_tag())
         return self._number, _decoder.decode(description)
 
     def take(self, frame: DataFrame) -> Description:
@@ -151,5 +147,5 @@ class Queries:
     # Once for all threads: the thread that reports progress uses the same queries.
     @once_for_all
     def java(self) -> Any:
-        arguments = (self._session._jsparkSession, VIEW_KEY, self._prefix, self._catalog)
+        arguments = (self._session._jsparkSession, VIEW_KEY, CATALOG_NAME)
         return new_instance(self._session, "scans.Queries", *arguments)

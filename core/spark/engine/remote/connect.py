@@ -1,38 +1,42 @@
 """Run statements over Spark Connect: an existing server runs them, without a Java process here.
 
-The Python of the server and of its executors needs pypaimon and msgspec; this package is sent there. Tables
-are read by the Python source, and nothing is written, because all else needs a driver on this machine.
+The server's Spark has our tables as a catalog, by `LakeCatalog.java`: it needs the engine's jar and Paimon's
+library, and reaches the warehouse by its own settings. Nothing is written, because that needs a driver on
+this machine.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 from pyspark.errors.exceptions.base import PySparkException
 
 from paimark.core.errors import Refused, Unavailable
+from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import in_zone, ipc_stream
+from paimark.core.spark.engine.constants import Constants, ServerTimes
 from paimark.core.spark.engine.failures import sentences
-from paimark.core.spark.engine.remote.needed import UNCUT, needed
+from paimark.core.spark.engine.names.edits import Edited
+from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
-from paimark.core.spark.engine.views import empty_frame
-from paimark.core.spark.launch.cluster import package
+from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.launch.home import pyspark_version
 from paimark.core.spark.launch.masters.masters import require_listening
-from paimark.core.spark.native.needs import ViewNeeds
+from paimark.core.spark.launch.settings import CATALOG_CLASS, CATALOG_NAME
+from paimark.core.spark.library.catalog_settings import LAKE_CATALOG, jars_to_give
 from paimark.core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
 from paimark.core.spark.results.sender import SentBatch
+from paimark.core.spark.stores.addresses import hadoop_address
 from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.row_changes import RowChange
 
@@ -41,10 +45,13 @@ if TYPE_CHECKING:
 
 _PORT = 15002
 _PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
+_CATALOGS = "spark.sql.catalog."
+# What the server's Java says where a class is missing.
+_LACKS = (LAKE_CATALOG, "org/apache/paimon", "org.apache.paimon")
 
 
 def connect(start: Start) -> Runner:
-    """Connect to a server. Raises `Unavailable` if anything is missing here, there, or in its Python."""
+    """Connect to a server. Raises `Unavailable` if anything is missing here or there."""
     master = str(start.master)
     if not all(map(_is_there, _PACKAGES)):
         raise Unavailable(
@@ -67,23 +74,30 @@ def connect(start: Start) -> Runner:
 def _connected(master: str, start: Start) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    from paimark.core.spark.source import PaimarkSource
-
     spark = SparkSession.builder.remote(master).getOrCreate()
     theirs, ours = str(spark.version), pyspark_version()
     if theirs.split(".")[:2] != ours.split(".")[:2]:
         raise Unavailable(
             f"{master} is Spark {theirs}, and PySpark here is {ours}", f"Install pyspark {theirs} here."
         )
-    settings = {"spark.sql.python.filterPushdown.enabled": "true", **UNCUT, **start.conf}
-    for name, value in settings.items():
+    warehouse = {
+        CATALOG_CLASS: LAKE_CATALOG,
+        f"{CATALOG_CLASS}.warehouse": hadoop_address(start.warehouse, start.options),
+    }
+    for name, value in {**start.conf, **warehouse}.items():
         # Other settings were fixed when the server started.
         if name.startswith("spark.sql."):
             spark.conf.set(name, value)
-    spark.addArtifacts(str(package(Path(start.scratch))), pyfile=True)
-    spark.dataSource.register(PaimarkSource)
-    # Read a table without rows, to check that the server's Python has the packages.
-    empty_frame(spark, start.warehouse, start.options).collect()
+    try:
+        # The server lists the warehouse, to check that it has the catalog and reaches the files.
+        spark.sql(f"SHOW NAMESPACES IN {CATALOG_NAME}").collect()
+    except PySparkException as error:
+        if not any(name in str(error) for name in _LACKS):
+            raise
+        raise Unavailable(
+            f"The Spark at {master} has no catalog of Paimark's tables: it lacks the jars",
+            f"Start the server with --conf spark.jars={jars_to_give(start.options)}",
+        ) from error
     return spark
 
 
@@ -94,15 +108,17 @@ def _is_there(name: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
 class Connect:
     """The `Backend` for a server over Spark Connect."""
 
-    session: EngineSession
+    def __init__(self, session: EngineSession) -> None:
+        self.session = session
+        self._constants = Constants(ServerTimes(session.spark))
+        self._database: str | None = ""
 
     @property
-    def fold(self) -> None:
-        return None
+    def fold(self) -> TimeFolder:
+        return self._constants.fold
 
     def warm_up(self) -> None:
         """None: the server has been running before."""
@@ -112,6 +128,17 @@ class Connect:
             raise _no_writing()
         if statement.writes or statement.kind not in ("query", "explain"):
             raise Refused("Over Spark Connect queries and EXPLAIN run, and no other statement", "")
+
+    def edited(self, statement: Statement, named: Mapping[str, OpenedTable]) -> Edited:
+        spark, database = self.session.spark, self.session.state.database
+        if database != self._database:
+            chosen = CATALOG_NAME if database is None else f"{CATALOG_NAME}.{quoted(database)}"
+            spark.sql(f"USE {chosen}")
+            self._database = database
+        versions = {table.use: table.version for table in named.values() if table.version}
+        catalogs = {name.removeprefix(_CATALOGS).lower() for name in spark.conf.getAll if _is_catalog(name)}
+        catalogs.add("spark_catalog")
+        return with_versions(statement, versions, pins=True, database=database, catalogs=catalogs)
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:
@@ -134,7 +161,7 @@ class Connect:
         return False
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
-        return (), self.session.views.explained(job.text, job.named)
+        return (), str(self.session.spark.sql(job.text).collect()[0][0])
 
     def rewrite(self, job: Job, order: Ask | Write) -> NoReturn:
         raise _no_writing()
@@ -143,20 +170,12 @@ class Connect:
         """Nothing to do: opening tables takes no time here."""
 
     def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
-        limit, views = job.order.limit, self.session.views
+        limit = job.order.limit
         job.tell_readings()
-        needs: dict[str, ViewNeeds] = {}
-        try:
-            with suppress(PySparkException):
-                # Spark raises the error again below.
-                needs = needed(self.session.spark, job.text, job.named)
-            views.register(job.named, needs)
-            frame = self.session.spark.sql(job.text)
-            frame = presentable(frame if limit is None else frame.limit(limit + 1))
-            tell_columns(frame, job.tell)
-            return tell_rows(self._rows(frame), job.tell, limit)
-        finally:
-            views.drop(job.named)
+        frame = self.session.spark.sql(job.text)
+        frame = presentable(frame if limit is None else frame.limit(limit + 1))
+        tell_columns(frame, job.tell)
+        return tell_rows(self._rows(frame), job.tell, limit)
 
     @property
     def _client(self) -> Any:
@@ -173,6 +192,10 @@ class Connect:
                 for batch in table.to_batches():
                     if batch.num_rows:
                         yield ipc_stream(batch), batch.num_rows
+
+
+def _is_catalog(setting: str) -> bool:
+    return setting.startswith(_CATALOGS) and "." not in setting.removeprefix(_CATALOGS)
 
 
 def _no_writing() -> Refused:

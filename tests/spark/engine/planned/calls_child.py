@@ -1,7 +1,7 @@
 """A Spark of its own that counts: `python -m tests.spark.engine.planned.calls_child WAREHOUSE SCRATCH`.
 
 For each statement in, a JSON string a line, one line out: how it ended, how many calls into Java it took,
-how many of Spark's jobs bear its tag, and how many views of the engine's own there are then.
+how many of Spark's jobs bear its tag, and how many tables the engine's catalog has then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from paimark.core.spark.engine.classic import classic_runner
 from paimark.core.spark.launch.session import Spark, start_spark
 from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import Finished, Run, Start
-from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 from tests.spark.streaming_child import FAST, QUIET
 
 calls: list[str] = []
@@ -54,11 +53,8 @@ def main(warehouse: str, scratch: str) -> None:
 
 
 def held(started: Spark) -> int:
-    """How many tables Spark's catalog has: views of the engine's own, or tables in its own catalog."""
     manager = started.session._jsparkSession.sessionState().catalogManager()
-    if manager.currentCatalog().name() == CATALOG_NAME:
-        return int(manager.currentCatalog().held())
-    return len(started.session.sql(f"SHOW VIEWS IN {GLOBAL_VIEWS} LIKE '{ENGINE_VIEWS}*'").collect())
+    return int(manager.catalog(CATALOG_NAME).held())
 
 
 if __name__ == "__main__":

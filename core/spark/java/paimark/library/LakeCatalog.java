@@ -30,6 +30,8 @@ import paimark.catalog.ReadOnlyCatalog;
  */
 public final class LakeCatalog extends ReadOnlyCatalog {
     private static final String DATABASE = ".db";
+    /** Before a snapshot's number: the table as it is now, at that snapshot. No tag has a name with a slash. */
+    private static final String NOW = "now/";
 
     private String name;
     private Path warehouse;
@@ -60,13 +62,16 @@ public final class LakeCatalog extends ReadOnlyCatalog {
     @Override
     public Table loadTable(Identifier wanted) throws NoSuchTableException {
         LakeName found = find(wanted);
-        TableSchema schema = schemas(found).latest().orElseThrow(() -> new IllegalStateException(wanted + " has no schema"));
+        TableSchema schema = newest(found);
         return found.system == null ? table(found, schema, states(found).latest(), "table") : system(found, schema, wanted);
     }
 
     @Override
     public Table loadTable(Identifier wanted, String version) throws NoSuchTableException {
         LakeName found = find(wanted);
+        if (found.system == null && version.startsWith(NOW)) {
+            return table(found, newest(found), states(found).version("snapshot." + version.substring(NOW.length())), "table");
+        }
         return past(found, states(found).version(version), wanted);
     }
 
@@ -98,6 +103,10 @@ public final class LakeCatalog extends ReadOnlyCatalog {
             throw new NoSuchTableException(wanted);
         }
         return ListedTable.of(wanted.toString(), listed);
+    }
+
+    private TableSchema newest(LakeName found) {
+        return schemas(found).latest().orElseThrow(() -> new IllegalStateException(found.path + " has no schema"));
     }
 
     private LakeStates states(LakeName found) {

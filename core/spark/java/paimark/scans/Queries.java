@@ -20,7 +20,6 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
-import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
@@ -30,8 +29,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
-import org.apache.spark.sql.catalyst.plans.logical.View;
-import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
@@ -43,7 +40,6 @@ import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -68,7 +64,7 @@ public class Queries {
                 "Aggregate", "CTERelationDef", "CTERelationRef", "Deduplicate", "Distinct", "Except", "Expand",
                 "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
                 "LocalRelation", "LogicalRDD", "Offset", "OneRowRelation", "Project", "Range", "ResolvedHint",
-                "Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"
+                "Sort", "SubqueryAlias", "Union", "Window", "WithCTE"
             }));
 
     /** The beginnings of Spark's words for times relative to now. */
@@ -82,14 +78,10 @@ public class Queries {
     private final SessionCatalog catalog;
     private final Plans plans;
     private final String key;
-    private final String prefix;
     private final ObjectMapper json = new ObjectMapper();
-    private final HashMap standIns = new HashMap();
     private final Map<String, RDD<InternalRow>> rowless = new HashMap<>();
     private final Map<String, Column[]> schemas = new HashMap<>();
-    /** The tables in our catalog; null if the session has none, and tables are temporary views. */
-    private final PreparedTables prepared;
-
+    private final PreparedTables prepared = new PreparedTables();
     private final String ours;
     private final HashMap plansKept = new HashMap();
     private final HashMap tables = new HashMap();
@@ -97,22 +89,15 @@ public class Queries {
     private ExplainMode mode;
     private long number;
 
-    /**
-     * {@code key} is that of {@code Plans}; {@code prefix} begins the names of Paimark's own views. {@code ours} is
-     * the name of our catalog, null if the session has none.
-     */
-    public Queries(SparkSession session, String key, String prefix, String ours) {
+    /** {@code key} is that of {@code Plans}; {@code ours} is the name of our catalog. */
+    public Queries(SparkSession session, String key, String ours) {
         this.session = session;
         this.catalog = session.sessionState().catalog();
         this.plans = new Plans(key);
         this.key = key;
-        this.prefix = prefix;
-        this.prepared = ours == null ? null : new PreparedTables();
         this.ours = ours;
-        if (ours != null) {
-            ((Tables) session.sessionState().catalogManager().catalog(ours)).resolveBy(prepared);
-            use(null);
-        }
+        ((Tables) session.sessionState().catalogManager().catalog(ours)).resolveBy(prepared);
+        use(null);
     }
 
     /** Makes our catalog the current one, and a database that of it; none if it is null. */
@@ -173,11 +158,11 @@ public class Queries {
      * Parses a statement, and plans it if it is a query; {@code queries.py} describes the result, and the values of
      * {@code planMode}. {@code limit} is how many rows will be shown, negative for all.
      *
-     * <p>{@code views} is JSON: a list {@code [name, place, schema, label, parts]} for each of our tables in it.
+     * <p>{@code standIns} is JSON: a list {@code [name, place, schema, label, parts]} for each of our tables in it.
      * {@code kept}, JSON too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
      */
     public synchronized String planQuery(
-            String text, String planMode, int limit, String views, long number, String kept, String tag)
+            String text, String planMode, int limit, String standIns, long number, String kept, String tag)
             throws Exception {
         tag(tag);
         settle(json.readTree(kept));
@@ -192,7 +177,7 @@ public class Queries {
         description.put("kind", parsed.getClass().getSimpleName());
         description.put("reads", reads);
         if (reads && !planMode.equals("look")) {
-            Dataset planned = planned(query, json.readTree(views));
+            Dataset planned = planned(query, json.readTree(standIns));
             description.put("lasting", isLasting(planned.queryExecution().analyzed()));
             describe(planMode.equals("show") ? shown(planned, limit, description) : planned, description);
             this.number = number;
@@ -305,29 +290,13 @@ public class Queries {
         tables.clear();
     }
 
-    private Dataset planned(LogicalPlan parsed, JsonNode views) {
-        int made = 0;
+    private Dataset planned(LogicalPlan parsed, JsonNode standIns) {
         try {
-            for (; made < views.size(); made++) {
-                JsonNode view = item(views, made);
-                if (prepared != null) {
-                    prepare(view);
-                    continue;
-                }
-                String place = item(view, 1).asText();
-                catalog.createTempView(item(view, 0).asText(), standIn(place, item(view, 2).asText()), true);
-            }
+            standIns.forEach(this::prepare);
             return Dataset.ofRows(session, parsed);
         } finally {
-            // The analysed plan no longer needs the views.
-            for (int place = 0; place < made; place++) {
-                String name = item(item(views, place), 0).asText();
-                if (prepared != null) {
-                    prepared.remove(name);
-                } else {
-                    catalog.dropTempView(name);
-                }
-            }
+            // The analysed plan no longer needs them.
+            standIns.forEach(table -> prepared.remove(item(table, 0).asText()));
         }
     }
 
@@ -361,37 +330,6 @@ public class Queries {
             made[number] = new StructField(fields[number].name(), fields[number].dataType(), true, Metadata.empty());
         }
         return CatalogV2Util.structTypeToV2Columns(new StructType(made));
-    }
-
-    /** A table without rows, in the form of a view in the catalog. Its columns' metadata name its place. */
-    private TemporaryViewRelation standIn(String place, String schema) {
-        String known = place + ' ' + schema;
-        if (!standIns.containsKey(known)) {
-            if (standIns.size() >= MOST_STAND_INS) {
-                standIns.clear();
-            }
-            String name = prefix + "stand_in";
-            session.internalCreateDataFrame(
-                            noRows(),
-                            marked((StructType) DataType.fromJson(schema), place),
-                            false)
-                    .createOrReplaceTempView(name);
-            standIns.put(known, catalog.getRawTempView(name).get());
-            catalog.dropTempView(name);
-        }
-        return (TemporaryViewRelation) standIns.get(known);
-    }
-
-    private StructType marked(StructType schema, String place) {
-        // Their metadata then tell Spark to which length it pads what is compared with a CHAR.
-        StructField[] fields = CharVarcharUtils.replaceCharVarcharWithStringInSchema(schema).fields();
-        StructField[] marked = new StructField[fields.length];
-        for (int number = 0; number < fields.length; number++) {
-            Metadata known = fields[number].metadata();
-            Metadata mark = new MetadataBuilder().withMetadata(known).putString(key, place).build();
-            marked[number] = new StructField(fields[number].name(), fields[number].dataType(), true, mark);
-        }
-        return new StructType(marked);
     }
 
     /** The frame to run if that many rows will be shown. */
@@ -441,8 +379,7 @@ public class Queries {
     /** Whether the result depends only on our tables, and not on random values, the session or the clock. */
     private boolean isLasting(LogicalPlan node) {
         if (!LASTING.contains(node.getClass().getSimpleName())
-                || (node instanceof LogicalRDD && plans.placeOf(node) == null)
-                || (node instanceof View && !((View) node).desc().identifier().table().startsWith(prefix))) {
+                || (node instanceof LogicalRDD && plans.placeOf(node) == null)) {
             return false;
         }
         Iterator expressions = node.expressions().iterator();
