@@ -39,7 +39,7 @@ def test_an_error_names_its_statement_and_its_place_in_the_whole_text() -> None:
             "Statement 2 of 2: FOR SYSTEM_TIME FROM is a",
         ),
         ("SELECT 1; BEGIN SELECT 2; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
-        ("SELECT 1; DROP TABLE shop.t; SELECT 2", "Statement 2 of 3: DROP TABLE is not supported here"),
+        ("SELECT 1; DROP DATABASE shop; SELECT 2", "Statement 2 of 3: DROP DATABASE is not supported here"),
         ("SELECT 1; CREATE TABLE shop.t (a INT)", "Statement 2 of 2: CREATE TABLE is not supported here"),
         (
             "SELECT 1; VACUUM t; CREATE VIEW v AS SELECT 1",
