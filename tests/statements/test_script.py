@@ -50,7 +50,7 @@ def test_an_error_names_its_statement_and_its_place_in_the_whole_text() -> None:
             "Statement 1 of 2: There is no procedure sys.crate_tag",
         ),
         ("SELECT 1; INSERT INTO t VALUES (1)", "Statement 2 of 2: No database is chosen to have t"),
-        ("SELECT 1; ALTER TABLE a.b RENAME TO c", "Statement 2 of 2: "),
+        ("SELECT 1; ALTER TABLE a.b FROB c", "Statement 2 of 2: "),
         (
             "SET spark.paimark.sacn = auto; SELECT 1",
             "Statement 1 of 2: There is no setting spark.paimark.sacn",
