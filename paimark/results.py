@@ -105,6 +105,19 @@ class BranchDeleted(Result, frozen=True, kw_only=True):
     freed_bytes: int
 
 
+class Compacted(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is None if there was nothing to do. The files are those that were replaced, and the new
+    ones; `changelog_records` those that the commit tells readers of the changelog.
+    """
+
+    snapshot_id: int | None
+    files_before: int
+    bytes_before: int
+    files_after: int
+    bytes_after: int
+    changelog_records: int
+
+
 class MainReplaced(Result, frozen=True, kw_only=True):
     """`previous_main` is the branch that keeps the previous main, `snapshot_id` the newest snapshot of main.
 
@@ -216,6 +229,7 @@ RESULTS: Mapping[str, type[Result]] = {
     "delete-savepoint": SavepointDeleted,
     "delete-tag": TagDeleted,
     "expire-snapshots": SnapshotsExpired,
+    "compact": Compacted,
     "delete-branch": BranchDeleted,
     "replace-main-branch": MainReplaced,
     "rescue-commits": CommitsRescued,

@@ -27,7 +27,9 @@ __all__ = ["engine", "engine_warehouse", "hdfs", "hdfs_in_safe_mode", "judge"]
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest_plugins = ["tests.isolation", "tests.long", "tests.spending"]
+    from paimark.core.spark.launch.session import Spark
+
+pytest_plugins = ["tests.isolation", "tests.long", "tests.running.scheduling", "tests.running.spending"]
 
 ORDERS = pa.schema(
     [
@@ -86,10 +88,15 @@ def _sparing_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark_of_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def spark_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
     """A Spark of this process, with Paimon's library."""
-    with library_session(tmp_path_factory.mktemp("library-spark")) as session:
-        yield session
+    with library_session(tmp_path_factory.mktemp("library-spark")) as spark:
+        yield spark
+
+
+@pytest.fixture(scope="session")
+def spark_of_library(spark_here: Spark) -> SparkSession:
+    return spark_here.session
 
 
 @pytest.fixture(scope="session")

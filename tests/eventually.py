@@ -9,7 +9,7 @@ from typing import TypeVar
 Seen = TypeVar("Seen")
 
 
-def eventually(look: Callable[[], Seen], seconds: float = 60) -> Seen:
+def eventually(look: Callable[[], Seen], seconds: float = 240) -> Seen:
     """What `look` sees as soon as that is true; the time only guards against hanging."""
     until = time.monotonic() + seconds
     while not (seen := look()):

@@ -57,7 +57,7 @@ class Action:
 
     `asks` tells beforehand that it usually is: a script that nobody watches is refused before it begins.
     One that may change main's newest snapshot is followed by an automatic savepoint, if one is due.
-    One that is `of_dropped` takes a table in the trash.
+    One that is `of_no_table` takes a table out of the trash, or makes one.
     """
 
     name: str
@@ -66,11 +66,11 @@ class Action:
     plan: MakePlan
     apply: ApplyPlan
     asks: bool = False
-    of_dropped: bool = False
+    of_no_table: bool = False
 
     def table(self, files: Files, name: str) -> TablePath:
         """The table that it is for. Raises `UsageError`, and `NotFound` if there is none of that name."""
-        return parse_table_name(name) if self.of_dropped else find_table(files, name)
+        return parse_table_name(name) if self.of_no_table else find_table(files, name)
 
 
 def action(name: str) -> Action:
@@ -89,7 +89,7 @@ def _defined(
     asks: bool = False,
     moves_main: bool = False,
     follows: Event | None = None,
-    of_dropped: bool = False,
+    of_no_table: bool = False,
 ) -> Action:
     """Define the action of a `module` below `paimark.core.actions`, with the module's name."""
     name = module.rpartition(".")[2].replace("_", "-")
@@ -133,7 +133,7 @@ def _defined(
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
 
-    defined = Action(name, summary, arguments, plan, apply, asks, of_dropped)
+    defined = Action(name, summary, arguments, plan, apply, asks, of_no_table)
     return defined
 
 
@@ -267,6 +267,17 @@ ACTIONS: dict[str, Action] = {
             asks=True,
         ),
         _defined(
+            "compaction.compact",
+            "Merge a table's files; the rows stay the same.",
+            (
+                Argument("full", "flag", "Merge all files of a bucket, not only what Paimon's rules choose."),
+                Argument(
+                    "partition", "text", "Only these partitions, by some of their values: day=2026-05-01."
+                ),
+                _BRANCH,
+            ),
+        ),
+        _defined(
             "branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
             (
@@ -338,14 +349,14 @@ ACTIONS: dict[str, Action] = {
             "tables.undrop",
             "Take a dropped table out of the trash, with its branches, tags, savepoints and log.",
             (_DROPPED,),
-            of_dropped=True,
+            of_no_table=True,
         ),
         _defined(
             "tables.delete_dropped",
             "Delete a dropped table for good, with all its files.",
             (_DROPPED,),
             asks=True,
-            of_dropped=True,
+            of_no_table=True,
         ),
         _defined(
             "recover",

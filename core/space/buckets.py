@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from paimark.core.errors import PaimarkError
 from paimark.core.space.report import BucketRow
+from paimark.core.table.definition.file_sizes import small_below
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
 
 # The number of the worst buckets that are listed.
 MOST_LISTED = 1000
-_MIB = 1 << 20
-# Paimon's defaults: with a primary key, and without.
-_KEYED, _APPENDED = 128 * _MIB, 256 * _MIB
-_UNITS = {"": 1, "b": 1, "bytes": 1}
-_UNITS |= {unit: 1 << 10 * power for power, name in enumerate("kmgt", 1) for unit in (name, f"{name}b")}
-_SIZE = re.compile(r"(\d+)\s*([a-z]*)")
-
-
-def small_below(schema: TableSchema) -> int:
-    """Bytes below which a file is small: compaction takes files under 70 % of the target size."""
-    default = _KEYED if schema.primary_keys else _APPENDED
-    return _bytes_of(schema.options.get("target-file-size", ""), default) // 10 * 7
-
-
-def _bytes_of(text: str, default: int) -> int:
-    found = _SIZE.fullmatch(text.strip().lower())
-    unit = None if found is None else _UNITS.get(found[2])
-    return default if found is None or unit is None else int(found[1]) * unit
 
 
 class Buckets:

@@ -150,6 +150,24 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     next_entry: str = ""
 
 
+class Compact(msgspec.Struct, frozen=True, tag=True):
+    """Compact a root of a table, as one commit of its own. The answer is a `TaskResult`, without a snapshot
+    if there was nothing to do.
+
+    `schema` and `follows_main` must still be valid at the commit. `partitions` are as manifests have them, in
+    Base64; None: all.
+    """
+
+    number: int
+    table: str
+    schema: str
+    branch: str | None
+    follows_main: bool
+    commit_user: str
+    is_full: bool = False
+    partitions: tuple[str, ...] | None = None
+
+
 class Prefetch(msgspec.Struct, frozen=True, tag=True):
     """Prefetch the tables of this query while the engine is idle, because it may be run next.
 
@@ -234,7 +252,7 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
 
 # The tag stays: a console that is open while Paimark is updated starts an engine of the new version.
 class TaskResult(msgspec.Struct, frozen=True, tag="Told"):
-    """The result of an `Ask`: rows as JSON objects; of a `Write`: the snapshot it made, if any.
+    """The result of an `Ask`: rows as JSON objects; of another order: the snapshot it made, if any.
 
     `remark` is what failed of that which follows the commit.
     """
@@ -286,9 +304,10 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 
-# The orders that the engine does one at a time.
-Task = Run | Ask | Write
-Order = Start | Run | Ask | Write | Prefetch | Cancel | Close
+# The orders of actions, and all that the engine does one at a time.
+ActionTask = Ask | Write | Compact
+Task = Run | ActionTask
+Order = Start | Task | Prefetch | Cancel | Close
 # A Batch is also a report, but not JSON.
 Report = (
     Ready | Prefetched | Died | Reading | Columns | StageProgress | Explained | TaskResult | Finished | Failed

@@ -15,6 +15,7 @@ from paimark.core.table.names import near_names, require_chosen, split_name
 from paimark.core.text import whole_number
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
+from paimark.core.travel.statements.tables import Condition
 
 _TABLE = Argument("table", "text", "", required=True)
 
@@ -24,7 +25,7 @@ class ActionCall:
     """An action with its arguments, to begin its plan dialog with.
 
     `position` is the offset of the procedure's name in the statement, `table_position` that of the table.
-    `if_exists`: a missing table is nothing to do.
+    With a `condition` that does not hold there is nothing to do.
     """
 
     action: Action
@@ -32,7 +33,7 @@ class ActionCall:
     arguments: Mapping[str, object]
     position: int
     table_position: int
-    if_exists: bool = False
+    condition: Condition = ""
 
 
 def action_of_call(statement: Statement, database: str | None = None) -> ActionCall:

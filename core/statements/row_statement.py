@@ -25,6 +25,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
 from paimark.core.spark.datasource.scan import require_counts
 from paimark.core.spark.protocol import (
     Event,
@@ -46,6 +47,7 @@ from paimark.core.statements.fates import (
 from paimark.core.storage.files import Files
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.definition import kinds
+from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.follow_ups.options import left_out
 from paimark.core.table.landed import Landed, find_commit
 from paimark.core.table.layout import Root, TablePath
@@ -235,6 +237,8 @@ class RowStatement(ABC):
         facts = msgspec.json.decode(answer.rows[0]) if answer.rows else {"table": plan.table}
         if failed := facts.get("remark"):
             progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
+        if unseen := facts.get("unseen", _maybe_unseen(schema, root, self.branch)):
+            progress(Remark(unseen))
         outcome = Outcome(
             action=self.name,
             table=str(facts["table"]),
@@ -267,6 +271,14 @@ def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:
     return []
 
 
+def _maybe_unseen(schema: TableSchema, root: Root, branch: str | None) -> str:
+    """Of a commit after which the engine gave no answer."""
+    if not hides_written_rows(schema):
+        return ""
+    words = ["paimark", "compact", root.table.word, *([] if branch is None else ["--branch", branch])]
+    return f"It is not known whether the rows are compacted, so that readers see them: `{shell_line(words)}`"
+
+
 def _has_one_writer(schema: TableSchema) -> bool:
     return bool(schema.primary_keys) and schema.options.get("bucket", "-1").strip() == "-1"
 
@@ -274,7 +286,7 @@ def _has_one_writer(schema: TableSchema) -> bool:
 def _undo(state: WrittenState, branch: str | None) -> str:
     """The command that takes it back; empty if there is none."""
     table, head = state.root.table, state.head
-    if not kinds.refusals(state.schema):
+    if not kinds.rewriting_refusals(state.schema):
         return table.undo
     if branch is not None or head is None:
         return ""

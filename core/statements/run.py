@@ -22,6 +22,7 @@ from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import ActionCall, action_of_call
 from paimark.core.statements.dialects import IN_SQL
 from paimark.core.statements.listing.answer import Listing, events, read_listing
+from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import table_exists
 from paimark.core.travel.parse.sql import read_statement
@@ -204,8 +205,7 @@ def _run_action(
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position
-        if called.if_exists and not table_exists(context.files, called.table):
-            nothing = f"There is no table {called.table.full_name}: nothing was to be done"
+        if called.condition and (nothing := _nothing_to_do(context.files, called)):
             yield Finished(0, False, time.monotonic() - began, nothing)
             return
         table = called.action.table(context.files, called.table.full_name)
@@ -236,6 +236,14 @@ def _run_action(
     if shown:
         yield cells_batch(columns, shown)
     yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
+
+
+def _nothing_to_do(files: Files, called: ActionCall) -> str:
+    """Why IF EXISTS or IF NOT EXISTS leaves nothing to do; empty if there is something."""
+    is_there, name = table_exists(files, called.table), called.table.full_name
+    if is_there == (called.condition == "if exists"):
+        return ""
+    return f"There is {'a table ' + name + ' already' if is_there else 'no table ' + name}: nothing was done"
 
 
 def _kind(cell: Cell) -> str:

@@ -23,6 +23,7 @@ from paimark.core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
 STREAM = "write-stream"
+COMPACTION = "compact"
 RETIREMENT = "delete-branch"
 # The arguments that an inverse action requires.
 _NEEDED_BY = {
@@ -58,6 +59,7 @@ class Undoable(Record, frozen=True, kw_only=True):
 
     With `is_write` a writer committed to `root`, which may be any branch; `before` is None if that had no
     snapshot. A run of a stream made several `commits`; it `is_mixed` if others committed between them.
+    A compaction is such a write too, but its rows are those from before: an undo has nothing to take back.
 
     For any other action, `inverse` is the action that undoes it, with its arguments. `holds` is the state
     that the change left; the undo is refused if it differs now.
@@ -110,6 +112,11 @@ class Undoable(Record, frozen=True, kw_only=True):
         if self.is_write and self.after is not None:
             return f"{self.action} of {self.snapshots}"
         return f"{self.action} of {self.branch}" if self.branch else self.action
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether it changed no rows: whoever could take back what led to `before` can do it from `after`."""
+        return self.action == COMPACTION
 
     @property
     def is_truncation(self) -> bool:

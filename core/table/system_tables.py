@@ -142,6 +142,8 @@ def _take_back(root: Root, operation: Operation) -> str:
     if operation.undoes is not None:
         return root.table.redo
     entry = operation.way_back
+    if entry is not None and entry.is_compaction:
+        return "it changed no rows: there is nothing to take back"
     if entry is None or entry.was_dropped:
         return operation.no_way_back or "it can't be taken back"
     return root.table.undo

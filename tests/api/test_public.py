@@ -137,9 +137,9 @@ def test_signatures_are_as_promised() -> None:
 @pytest.mark.parametrize("name", ACTIONS)
 def test_every_action_is_a_method_with_its_arguments_and_its_result(name: str) -> None:
     # A dropped table is none, so the warehouse has these, with its name.
-    kind = paimark.Warehouse if ACTIONS[name].of_dropped else paimark.Table
+    kind = paimark.Warehouse if ACTIONS[name].of_no_table else paimark.Table
     signature = inspect.signature(getattr(kind, method_of(name)))
-    parameters = list(signature.parameters.values())[1 + ACTIONS[name].of_dropped :]
+    parameters = list(signature.parameters.values())[1 + ACTIONS[name].of_no_table :]
     assert signature.return_annotation == RESULTS[name].__name__
     assert [promised(each) for each in ACTIONS[name].arguments] == [
         (each.name, each.annotation, each.default, each.kind) for each in parameters

@@ -87,7 +87,7 @@ def on_terminal(
         pass
     finally:
         os.close(parent)
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=240)
     return CommandResult(code, written.decode(), "")
 
 
@@ -111,7 +111,7 @@ def loaded_modules(words: Sequence[str]) -> set[str]:
         env=bare_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     return set(done.stderr.splitlines()[-1].split())

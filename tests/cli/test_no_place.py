@@ -43,6 +43,7 @@ def test_what_needs_no_working_directory_works(tmp_path: Path, warehouse: Path) 
     assert ran.code == 0 and ran.rows and ran.err == ""
 
 
+@pytest.mark.long
 def test_a_statement_runs_in_a_deleted_directory_and_without_a_home(tmp_path: Path, warehouse: Path) -> None:
     (tmp_path / "home").write_bytes(b"")
     nowhere = str(tmp_path / "home")

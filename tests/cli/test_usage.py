@@ -289,10 +289,14 @@ def test_an_encoding_that_lacks_a_sign_stops_nothing_and_json_is_utf_8(warehouse
     snapshot = warehouse / "shop.db" / "orders" / "snapshot" / "snapshot-5"
     snapshot.write_text(snapshot.read_text().replace('"APPEND"', '"表"'))
     words = [str(PROGRAM), "--warehouse", str(warehouse), "snapshots", "shop.orders", "--limit", "1"]
-    table = subprocess.run(words, env=bare_environment(latin), capture_output=True, timeout=60, check=True)
+    table = subprocess.run(words, env=bare_environment(latin), capture_output=True, timeout=240, check=True)
     assert rb" \u8868 " in table.stdout and b"-----" in table.stdout
     rows = subprocess.run(
-        [*words, "--output", "json"], env=bare_environment(latin), capture_output=True, timeout=60, check=True
+        [*words, "--output", "json"],
+        env=bare_environment(latin),
+        capture_output=True,
+        timeout=240,
+        check=True,
     )
     assert json.loads(rows.stdout.decode())[0]["commit_kind"] == "表"
 
@@ -333,7 +337,7 @@ def test_a_named_pipe_that_nobody_writes_is_named_while_it_waits(warehouse: Path
     assert waiting.stderr is not None
     assert waiting.stderr.readline() == f"Waiting for a program that writes {pipe}: it is a pipe\n"
     pipe.write_text("SELECT snapshot_id FROM shop.orders$snapshots WHERE snapshot_id = 4")
-    out, _ = waiting.communicate(timeout=60)
+    out, _ = waiting.communicate(timeout=240)
     assert (waiting.returncode, out.split()[0], out.split()[-1]) == (0, "snapshot_id", "4")
 
 
@@ -347,7 +351,7 @@ def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:
     )
     assert listing.stdout is not None
     listing.stdout.close()
-    _, err = listing.communicate(timeout=60)
+    _, err = listing.communicate(timeout=240)
     assert (listing.returncode, err) == (0, "")
 
 

@@ -52,6 +52,8 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("rename-tag", {"name": "v2", "to": "new"}),
     ("expire-snapshots", {"retain_last": 2}),
     ("expire-snapshots", {"older_than": "1 h"}),
+    ("compact", {}),
+    ("compact", {"full": True, "branch": "fix"}),
     ("delete-branch", {"name": "fix"}),
     ("delete-branch", {"name": "fix", "keep": True}),
     ("replace-main-branch", {"name": "fix"}),

@@ -177,7 +177,16 @@ def test_every_kind_of_change_is_told() -> None:
     told = {name for cell in cells for name in re.findall("`([a-z-]+)`", cell)}
     assert told >= {*CHANGES}
     assert told - {*CHANGES} == {
-        *("create-savepoint", "create-tag", "recover", "kind", "fast-forward", "undrop", "delete-dropped")
+        *(
+            "create-savepoint",
+            "create-tag",
+            "compact",
+            "recover",
+            "kind",
+            "fast-forward",
+            "undrop",
+            "delete-dropped",
+        )
     }
 
 

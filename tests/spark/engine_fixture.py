@@ -116,8 +116,7 @@ def in_zone(engine: Engine, zone: str) -> Iterator[None]:
 def engine_warehouse(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The template's `shop`, copied. A test that changes tables makes a database of its own in it.
 
-    A fixture that makes tables there is of the session, not of its module: a process that takes over tests
-    of another may come back to a module, and would make them again.
+    A fixture that makes tables there is of the session if several modules use it.
     """
     path = tmp_path_factory.mktemp("engine") / "warehouse"
     shutil.copytree(warehouse_template, path)

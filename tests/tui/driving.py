@@ -22,7 +22,7 @@ from paimark.tui.work.engine_room import EngineRoom
 from tests.tui.settling import settled
 
 # A statement of a freshly started Spark on a busy machine takes its time.
-PATIENCE = 60.0
+PATIENCE = 240.0
 _STEP = 0.02
 
 

@@ -72,7 +72,8 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
     redo: list[Operation] = []
     by_token: dict[str, Operation] = {}
     gone: set[str] = set()
-    for operation in _as_committed(read_operations(files, table)):
+    known = _as_committed(read_operations(files, table))
+    for operation in _without_compactions(known):
         by_token[operation.token] = operation
         if operation.undoes is not None:
             before, undo = undo, _without(undo, operation.undoes, operation.now)
@@ -87,10 +88,50 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
             redo = []
         if operation.way_back is not None:
             undo = [*_still_open(undo, operation.way_back), operation.way_back]
+    for operation in known:
+        by_token.setdefault(operation.token, operation)
     groups = {each.token: each.group.id for each in by_token.values() if each.group is not None}
     undos = tuple(each for each in by_token.values() if each.undoes is not None)
     gone -= {each.undoes for each in undos if each.undoes and _went_on(by_token.get(each.undoes), each)}
     return Stacks(tuple(undo), tuple(redo), groups, _in_effect(by_token, gone), undos)
+
+
+def _without_compactions(known: Sequence[Operation]) -> list[Operation]:
+    """The operations but compactions, which change no rows: what led to the state before one led past it.
+
+    A truncation is undone by snapshot ids, so main has moved on for it.
+    """
+    moved = {
+        key: entry.after
+        for each in known
+        if (entry := each.way_back) is not None
+        and entry.is_compaction
+        and (key := _place(entry.root, entry.before)) is not None
+    }
+    if not moved:
+        return list(known)
+
+    def last(root: str | None, point: Point | None) -> Point | None:
+        while (key := _place(root, point)) in moved:
+            point = moved[key]
+        return point
+
+    roots = {each.token: each.way_back.root for each in known if each.way_back is not None}
+    passed = []
+    for each in known:
+        entry, now = each.way_back, each.now
+        if entry is not None and entry.is_compaction:
+            continue
+        if entry is not None and entry.moved_rows and not entry.is_truncation:
+            entry = msgspec.structs.replace(entry, after=last(entry.root, entry.after))
+        if now is not None and each.undoes in roots:
+            now = last(roots[each.undoes], now)
+        passed.append(msgspec.structs.replace(each, way_back=entry, now=now))
+    return passed
+
+
+def _place(root: str | None, point: Point | None) -> tuple[str | None, int, str] | None:
+    return None if point is None else (root, point.id, point.delta_manifest_list)
 
 
 def _went_on(undone: Operation | None, undo: Operation) -> bool:

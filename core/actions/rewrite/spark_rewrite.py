@@ -7,7 +7,7 @@ rewrite leaves only files that no snapshot names, which orphan cleaning removes.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ from paimark.core.errors import Cancelled, FileMissing, PaimarkError, Refused, U
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
-from paimark.core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
+from paimark.core.spark.protocol import ActionTask, Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kinds import postponed_rows
@@ -141,14 +141,21 @@ def copied_rows(of: str, schema: TableSchema, count: int, size: int) -> Step:
 
 def writing_refusals(table: TablePath, schema: TableSchema, options: Mapping[str, str]) -> list[Refusal]:
     """Why no rows can be written to the table; `options` of the catalog."""
-    refusals = [Refusal(f"{table.full_name} {each.reason}", each.hint) for each in kinds.refusals(schema)]
+    refusals = _said(table, kinds.refusals(schema))
     return refusals if has_library(options) else [Refusal(*NO_LIBRARY), *refusals]
+
+
+def _said(table: TablePath, refusals: Iterable[kinds.WriteRefusal]) -> list[Refusal]:
+    return [Refusal(f"{table.full_name} {each.reason}", each.hint) for each in refusals]
 
 
 def rewriting_refusals(context: Context, start: RewriteBase) -> list[Refusal]:
     """Why the rows can't be written again to the place in that state."""
     table, schema = start.root.table, start.schema
-    refusals = writing_refusals(table, schema, context.options)
+    refusals = [
+        *([] if has_library(context.options) else [Refusal(*NO_LIBRARY)]),
+        *_said(table, kinds.rewriting_refusals(schema)),
+    ]
     with suppress(FileMissing):
         if has_postponed_rows(context.files, table, schema, start.head.snapshot):
             refusals.append(Refusal(*postponed_rows(table.full_name)))
@@ -259,7 +266,7 @@ def engine_of(context: Context) -> Iterator[Engine]:
         engine.close()
 
 
-def answer_of(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResult:
+def answer_of(engine: Engine, task: ActionTask, progress: Progress) -> TaskResult:
     """The last result of a task. Raises the engine's error."""
     last_result = TaskResult()
     for result in _answers(engine, task, progress):
@@ -267,7 +274,7 @@ def answer_of(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResu
     return last_result
 
 
-def _answers(engine: Engine, task: Ask | Write, progress: Progress) -> Generator[TaskResult]:
+def _answers(engine: Engine, task: ActionTask, progress: Progress) -> Generator[TaskResult]:
     tenths = 0
     with closing(engine.do(task)) as events:
         for event in events:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimark.core.actions import audit
-from paimark.core.actions.change.journal import leftovers
+from paimark.core.actions.change.journal import leftovers, new_token
 from paimark.core.actions.change.operations import Operation, append
 from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
@@ -72,7 +72,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         table,
         Operation(
             number=0,
-            token=f"{started:x}",
+            token=new_token(),
             action=ACTION,
             request=dict(plan.request),
             user=context.user,

@@ -42,6 +42,7 @@ from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undo
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.compactions import only_compacted_since
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root, root_exists
@@ -226,7 +227,7 @@ def _found_again(work: Work) -> GoingBack:
 def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
     start = _base(files, table, entry)
     assert entry.after is not None
-    if not entry.after.is_of(start.head.snapshot):
+    if not only_compacted_since(Lineage(files, start.root), entry.after, start.head.snapshot):
         raise Refused(
             f"{start.place} of {table.full_name} moved since {entry.description}: "
             f"then at snapshot {entry.after.id}, now at {start.head.snapshot.id}",
@@ -257,7 +258,7 @@ def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack
     entry, now = undone.way_back, undone.now
     assert entry is not None and now is not None
     start = _base(files, table, entry)
-    if not now.is_of(start.head.snapshot):
+    if not only_compacted_since(Lineage(files, start.root), now, start.head.snapshot):
         raise Refused(
             f"{start.place} of {table.full_name} moved since {entry.description} was undone: "
             f"then at snapshot {now.id}, now at {start.head.snapshot.id}",

@@ -44,8 +44,13 @@ def _without_way_back(stacks: Stacks, group: Sequence[Undoable]) -> list[Operati
     ours = stacks.together(group[0].token)
     number = max((each.number for each in stacks.in_effect if each.token in ours), default=0)
     open_ones = {each.token for each in stacks.undo}
-    later = (each for each in reversed(stacks.in_effect) if each.number > number)
+    later = (each for each in reversed(stacks.in_effect) if each.number > number and not _is_compaction(each))
     return [each for each in later if each.token not in open_ones]
+
+
+def _is_compaction(operation: Operation) -> bool:
+    """Whether an undo loses nothing by leaving it as it is."""
+    return operation.way_back is not None and operation.way_back.is_compaction
 
 
 def _passed_over(

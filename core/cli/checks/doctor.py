@@ -24,6 +24,7 @@ from paimark.core.cli.checks.doctor_forks import fork_verdicts
 from paimark.core.cli.checks.doctor_readers import on_paper, one_file
 from paimark.core.cli.checks.doctor_spark import cluster_has, cluster_needs
 from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
+from paimark.core.cli.checks.doctor_unseen import unseen_rows
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
@@ -298,7 +299,13 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
 
 
 def _of_root(context: Context, root: Root) -> list[Finding]:
-    return [*_root(context, root), *_fork(context.files, root), *_interval(context.files, root)]
+    files = context.files
+    return [*_root(context, root), *_fork(files, root), *_interval(files, root), *_unseen(files, root)]
+
+
+def _unseen(files: Files, root: Root) -> Iterator[Finding]:
+    for verdict in unseen_rows(files, root):
+        yield Finding(f"branch {root.label}", *verdict)
 
 
 def _fork(files: Files, root: Root) -> Iterator[Finding]:

@@ -15,9 +15,8 @@ from pyspark.errors import PySparkException
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
-from paimark.core.spark.engine.change import change_rows
 from paimark.core.spark.engine.constants import Constants, JavaTimes
-from paimark.core.spark.engine.insert import insert_rows, insert_target
+from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
 from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
@@ -32,7 +31,7 @@ from paimark.core.spark.job_tag import bearing
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.launch.workers import kill_workers
-from paimark.core.spark.protocol import Ask, Run, Start, TaskResult, Write
+from paimark.core.spark.protocol import ActionTask, Compact, Run, Start, TaskResult, Write
 from paimark.core.spark.results.progress import ProgressWatch
 from paimark.core.spark.results.results import (
     PlannedQuery,
@@ -127,9 +126,12 @@ class Classic:
     def is_gone(self) -> bool:
         return self.launched.has_ended()
 
-    def rewrite(self, job: Job, order: Ask | Write) -> Iterator[TaskResult]:
+    def rewrite(self, job: Job, order: ActionTask) -> Iterator[TaskResult]:
         self.session.views.queries.tag()
-        if isinstance(order, Write):
+        if isinstance(order, Compact):
+            self.session.require_writable()
+            yield rewrite.compact(self.session, order)
+        elif isinstance(order, Write):
             self.session.require_writable()
             yield rewrite.write(self.session, order)
         elif order.streams:
@@ -257,6 +259,7 @@ class Classic:
             "snapshot_id": made.snapshot,
             "row_count": made.rows,
             "remark": made.remark,
+            "unseen": made.unseen,
         }
         job.tell(TaskResult((msgspec.json.encode(fact).decode(),), made.snapshot))
         return 0, False

@@ -34,6 +34,7 @@ from paimark.core.spark.protocol import (
     Ask,
     Batch,
     Cancel,
+    Compact,
     Died,
     JavaGone,
     ParentGone,
@@ -77,7 +78,7 @@ class Server:
         threading.Thread(target=self._work, name="statements", daemon=True).start()
         while (order := receive_order(self._channel)) is not None:
             match order:
-                case Run() | Ask() | Write():
+                case Run() | Ask() | Write() | Compact():
                     with self._lock:
                         self._waiting.add(order.number)
                     self._orders.put(order)

@@ -1,7 +1,8 @@
-"""Do the orders of actions: query versions of a table, and write rows of such a query as one commit."""
+"""Do the orders of actions: query versions of a table, write rows of such a query as one commit, compact."""
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -14,13 +15,24 @@ from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, opened_scan
-from paimark.core.spark.protocol import COMMON, PARTITIONS, WHOLE, Ask, Reading, TaskResult, Version, Write
+from paimark.core.spark.protocol import (
+    COMMON,
+    PARTITIONS,
+    WHOLE,
+    Ask,
+    Compact,
+    Reading,
+    TaskResult,
+    Version,
+    Write,
+)
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.kinds import postponed_rows
+from paimark.core.table.definition.kinds import postponed_rows, rewriting_refusals
 from paimark.core.table.manifests.files import has_postponed_rows, size_of
+from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.uses import TableUse
 
@@ -67,6 +79,8 @@ def write(session: EngineSession, order: Write) -> TaskResult:
         next_entry=order.next_entry,
     )
     session.writes.require(target)
+    for each in rewriting_refusals(target.table_schema):
+        raise Refused(f"{order.table} {each.reason}", each.hint)
     if order.overwrite and order.head:
         # The plan has looked, but in a later try the head is another.
         head = Snapshot.from_json(order.head.encode(), "the order")
@@ -99,7 +113,28 @@ def write(session: EngineSession, order: Write) -> TaskResult:
             changed = None if keys is None else spark.createDataFrame(keys)
         rows = _as_declared(query(order.sql), target)
         made = session.writes.write(target, rows, partitions=replaced, changed=changed, is_small=is_small)
-    return TaskResult() if made is None else TaskResult(snapshot=made.snapshot.id, remark=made.remark)
+    return (
+        TaskResult()
+        if made is None
+        else TaskResult(snapshot=made.snapshot.id, remark=made.remark or made.unseen)
+    )
+
+
+def compact(session: EngineSession, order: Compact) -> TaskResult:
+    """Raises `Refused` as `LibraryCompaction.compact`, and Spark's error of a task."""
+    target = WriteTarget(
+        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
+        order.schema,
+        follows_main=order.follows_main,
+        commit_user=order.commit_user,
+        after_commit=None,
+        operation=COMPACTION,
+    )
+    partitions = None if order.partitions is None else [b64decode(each) for each in order.partitions]
+    made = session.writes.compaction.compact(target, is_full=order.is_full, partitions=partitions)
+    if made is None:
+        return TaskResult()
+    return TaskResult(snapshot=made.snapshot.id, remark=made.remark)
 
 
 def _partial(

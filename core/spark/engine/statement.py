@@ -28,7 +28,7 @@ from paimark.core.spark.idle_work.warm_up import WarmUp
 from paimark.core.spark.protocol import (
     CANCELLED,
     LISTED,
-    Ask,
+    ActionTask,
     Batch,
     Explained,
     Failed,
@@ -41,7 +41,6 @@ from paimark.core.spark.protocol import (
     Run,
     Task,
     TaskResult,
-    Write,
 )
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement, TableUse
@@ -75,7 +74,7 @@ class Job:
 
     @classmethod
     def of(cls, order: Task, tell: Tell) -> Job:
-        statement = order if isinstance(order, Run) else Run(order.number, order.sql)
+        statement = order if isinstance(order, Run) else Run(order.number, getattr(order, "sql", ""))
         return cls(statement, tell, f"paimark-{order.number}")
 
     @property
@@ -135,7 +134,7 @@ class Backend(Protocol):
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         """The names of the tables that metadata answer, and Spark's plan of the explained statement."""
 
-    def rewrite(self, job: Job, order: Ask | Write) -> Iterable[TaskResult]:
+    def rewrite(self, job: Job, order: ActionTask) -> Iterable[TaskResult]:
         """Do an action's order."""
 
 
@@ -237,7 +236,7 @@ class Runner:
             self._backend.interrupt(job, time.monotonic() - began)
             time.sleep(_AGAIN_SECONDS)
 
-    def _rewrite(self, job: Job, order: Ask | Write) -> Finished:
+    def _rewrite(self, job: Job, order: ActionTask) -> Finished:
         self._session.natives.renew_keys()
         with self._backend.tagged(job):
             for result in self._backend.rewrite(job, order):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.spark.launch.home import find_spark
-from paimark.core.spark.launch.jars import engine_jar, is_too_old, paimon_jar
+from paimark.core.spark.launch.jars import LIBRARY_MISSING, engine_jar, is_too_old, paimon_jar
 from paimark.core.spark.stores.addresses import hadoop_address
 
 LAKE_CATALOG = "paimark.library.LakeCatalog"
@@ -34,5 +34,5 @@ def jars_to_give(options: Mapping[str, str]) -> str:
     """The value of `spark.jars`. Raises `Unavailable` without Paimon's library."""
     jars, release = paimon_jar(find_spark(), options)
     if not release or is_too_old(release):
-        raise Unavailable("Paimon's library is not here", "Run `paimark jars fetch paimon`.")
+        raise Unavailable(*LIBRARY_MISSING)
     return ",".join(map(str, (engine_jar(), *jars)))

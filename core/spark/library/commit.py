@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,15 +36,25 @@ from paimark.core.table.records import Snapshot
 # The library's 10 tries would be used up within seconds beside a job that commits all the time.
 _RETRIES, _MOST_WAIT_MS = 100, 1000
 _POLL_MS = 100
+# What the library says if files are gone that a commit replaces, or others are where its files belong.
+_OUTDATED = ("File deletion conflicts detected", "LSM conflicts detected")
 _ADVICE = "Nothing has changed. Run it again, or raise the table's option commit.max-retries."
 
 
+class Outdated(Refused):
+    """Others replaced meanwhile the files that this commit is to replace. Nothing was committed."""
+
+
 class Committed(NamedTuple):
-    """A commit: the content of its snapshot's file, and what failed of the work that follows a commit."""
+    """A commit: the content of its snapshot's file, and what failed of the work that follows a commit.
+
+    `unseen` says why no reader sees its rows, and what helps.
+    """
 
     snapshot_json: bytes
     changes: FileChanges
     remark: str = ""
+    unseen: str = ""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -237,9 +248,19 @@ def _text_of(failure: Any) -> str:
     return redacted(text.strip().split("\n")[0].rstrip("."))
 
 
+def _all_texts(failure: Any) -> Iterator[str]:
+    """What it says, and what each of its causes says."""
+    while failure is not None:
+        yield str(failure.getMessage())
+        failure = failure.getCause()
+
+
 def _error_of(failure: Any) -> PaimarkError:
     """What the library says, after our own words."""
     text, kind = _text_of(failure), str(innermost(failure).getClass().getName())
     if kind.startswith("java.io.") or "No space left" in text:
         return Unavailable(f"The commit can't be prepared: {text}", "Nothing was committed.")
-    return Refused(f"Paimon does not commit the rows: {text}", "Nothing was committed.")
+    outdated = any(said in each for each in _all_texts(failure) for said in _OUTDATED)
+    return (Outdated if outdated else Refused)(
+        f"Paimon does not commit the rows: {text}", "Nothing was committed."
+    )

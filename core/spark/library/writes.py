@@ -15,7 +15,9 @@ from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit
+from paimark.core.spark.library.compaction import LibraryCompaction
 from paimark.core.spark.library.loaded import is_loaded
+from paimark.core.spark.library.written_files import require_own_files
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
@@ -63,6 +65,7 @@ class LibraryWrites:
         self._session = session
         self._warehouse = warehouse
         self._stores = stores
+        self.compaction = LibraryCompaction(session, warehouse, stores)
 
     def require(self, target: WriteTarget) -> None:
         """Raises `Refused` if it can't write there: it is not loaded, does not reach the store, or refuses.
@@ -97,7 +100,12 @@ class LibraryWrites:
         write = self.written(target, frame, partitions=partitions, changed=changed, is_small=is_small)
         if write.isEmpty() and not target.overwrite:
             return None
-        return self._committed(target, write)
+        made = LibraryCommit(self._warehouse.files, target, write).make()
+        if made is not None:
+            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+            made = made._replace(unseen=self.compaction.show(target, write))
+        after_commit(target)
+        return made
 
     def written(
         self,
@@ -148,11 +156,7 @@ class LibraryWrites:
         require_unchanged(files, target)
         write = self._begun(target, is_partial=is_partial)
         fill(write)
-        try:
-            require_no_links(files, root.table, self._written(write))
-        except Refused:
-            write.delete()
-            raise
+        require_own_files(files, root, write)
         return write
 
     def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
@@ -193,12 +197,6 @@ class LibraryWrites:
                     "INSERT OVERWRITE the partitions with their own rows first.",
                 ) from error
             raise
-
-    def _written(self, write: Any) -> list[str]:
-        """The addresses of the data files, where directories can be links."""
-        if not self._warehouse.files.uri.startswith(("/", "file:")):
-            return []
-        return [each for each in str(write.addresses()).split("\n") if each]
 
     def _address(self, path: str) -> str:
         return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{path}")

@@ -23,6 +23,8 @@ _IGNORE_DELETE = (
 _LOSSY = re.compile(
     r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR|GEOMETRY|GEOGRAPHY"
 )
+# Otherwise a batch write gives rows of postponed buckets real ones at once.
+_FIXED_BUCKET = "postpone.batch-write-fixed-bucket"
 _MAP = re.compile(r"\bMAP<")
 
 
@@ -46,6 +48,14 @@ def leaves_out_new_files(options: Mapping[str, str], primary_keys: Collection[st
     if is_on(options, "deletion-vectors.enabled"):
         return not is_on(options, "deletion-vectors.merge-on-read")
     return merge_engine(options) == "first-row"
+
+
+def hides_written_rows(schema: TableSchema) -> bool:
+    """Whether nobody sees rows before a compaction: those of level 0, or those in no bucket yet."""
+    if leaves_out_new_files(schema.options, schema.primary_keys):
+        return True
+    postpones = bool(schema.primary_keys) and schema.options.get("bucket", "").strip() == "-2"
+    return postpones and schema.options.get(_FIXED_BUCKET, "").strip().lower() == "false"
 
 
 def ignored_deletes(options: Mapping[str, str]) -> str | None:

@@ -41,7 +41,7 @@ FUNCTIONS = (
 def postponed_rows(name: str) -> tuple[str, str]:
     """Why rows of a table are not written again while others wait for a bucket, and what to do."""
     reason = f"{name} has rows in no bucket yet (bucket = -2), which nobody sees, and which would be lost"
-    return reason, "Let a stock engine compact it first."
+    return reason, "Compact it first: `paimark compact`."
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class TableKind:
     sign: Sign
     note: str
     writers: Writers = "all"
+    compacts: bool = True
 
 
 class WriteRefusal(NamedTuple):
@@ -75,6 +76,25 @@ def refusals(schema: TableSchema, *, by_source: bool = False) -> list[WriteRefus
     ]
 
 
+def rewriting_refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """As `refusals`, for rows of the table that are read and written again."""
+    unseen = [
+        WriteRefusal(f"{kind.note} ({reason})", "INSERT OVERWRITE writes to it.")
+        for kind in KINDS
+        if kind.note.endswith(_UNSEEN) and (reason := kind.sign(schema))
+    ]
+    return [*refusals(schema), *unseen]
+
+
+def compaction_refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """Why Paimon's library can't compact the table; empty if it can."""
+    return [
+        WriteRefusal(f"{kind.note} ({reason})", HINT)
+        for kind in KINDS
+        if not kind.compacts and (reason := kind.sign(schema))
+    ]
+
+
 _UNSEEN = "rows that are not compacted are seen by nobody there"
 
 
@@ -82,8 +102,8 @@ def _by_library(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
     return TableKind(name, known_by, sign, note, "library")
 
 
-def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
-    return TableKind(name, known_by, sign, note, "nobody")
+def _refused(name: str, known_by: str, sign: Sign, note: str, *, compacts: bool = False) -> TableKind:
+    return TableKind(name, known_by, sign, note, "nobody", compacts)
 
 
 KINDS: tuple[TableKind, ...] = (
@@ -127,7 +147,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.aggregates_otherwise(FUNCTIONS)),
         "aggregates rows of a key by rules that Python does not know",
     ),
-    _refused(
+    _by_library(
         "the first row of a key",
         "`merge-engine` = `first-row`",
         signs.keyed(signs.has("merge-engine", "first-row")),
@@ -139,7 +159,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.without_key(signs.is_true("deletion-vectors.enabled")),
         "uses deletion vectors, which pypaimon does not carry on",
     ),
-    _refused(
+    _by_library(
         "deletion vectors of keys",
         "`deletion-vectors.enabled` and a primary key",
         signs.keyed(signs.is_true("deletion-vectors.enabled")),
@@ -159,7 +179,7 @@ KINDS: tuple[TableKind, ...] = (
                 signs.has("changelog-producer", "lookup", "full-compaction"), signs.is_true("force-lookup")
             )
         ),
-        "gets the changelog of new rows when a stock engine compacts them; batch reads have them at once",
+        "gets the changelog of new rows when they are compacted; batch reads have them at once",
     ),
     TableKind(
         "buckets made as it grows",
@@ -179,7 +199,7 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.postpones_buckets),
         "postpones its buckets, and rows in none of them are seen by nobody there",
     ),
-    _refused(
+    _by_library(
         "postponed buckets, for each write",
         "`bucket` = -2 and `postpone.batch-write-fixed-bucket` = `false`",
         signs.keyed(
@@ -215,7 +235,7 @@ KINDS: tuple[TableKind, ...] = (
         "rows that expire",
         "`record-level.expire-time`",
         signs.keyed(signs.is_set(r"record-level\.expire-time")),
-        "drops rows that have expired when a stock engine compacts it",
+        "drops rows that have expired when it is compacted",
     ),
     TableKind(
         "reading from a second branch",
@@ -264,6 +284,7 @@ KINDS: tuple[TableKind, ...] = (
         "`file.format` other than `parquet`, `orc`, `avro`",
         signs.has_other("file.format", "parquet", "orc", "avro"),
         "has files of a format that this version does not write",
+        compacts=True,
     ),
     _by_library(
         "maps in Avro files",
@@ -276,6 +297,7 @@ KINDS: tuple[TableKind, ...] = (
         "`manifest.format` other than `avro`",
         signs.has_other("manifest.format", "avro"),
         "has manifests of a format that this version does not write",
+        compacts=True,
     ),
     _by_library(
         "commits that others hear of",
@@ -303,6 +325,7 @@ KINDS: tuple[TableKind, ...] = (
         "`TIMESTAMP(7)` and finer, `VARIANT`, `BLOB`, `VECTOR`, `MULTISET`, `GEOMETRY`, `GEOGRAPHY`",
         signs.lossy_column,
         "has values that Spark can't keep as they are",
+        compacts=True,
     ),
     _refused(
         "partitions by floating point, bytes or moments",
@@ -310,5 +333,6 @@ KINDS: tuple[TableKind, ...] = (
         "with `partition.legacy-name` = `false`",
         signs.partition_without_path,
         "has partitions that stock engines would look for in another directory",
+        compacts=True,
     ),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from paimark.core.table.definition.kind_signs import ignored_deletes, merge_engine
+from paimark.core.table.definition.kind_signs import hides_written_rows, ignored_deletes, merge_engine
 from paimark.core.table.definition.kinds import WriteRefusal
 from paimark.core.table.records import TableSchema
 
@@ -30,6 +30,9 @@ def change_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
     options = schema.options
     if not schema.primary_keys:
         return []
+    if hides_written_rows(schema):
+        hint = "Change them with the engine that made it."
+        return [WriteRefusal("shows rows when they are compacted, and rows to change are not all seen", hint)]
     if column := options.get(_ROWKIND):
         hint = "INSERT INTO it rows with -D in that column."
         return [WriteRefusal(f"has a column that says what a row does ({_ROWKIND} is {column})", hint)]

@@ -15,7 +15,7 @@ from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.definition.kind_signs import postpones_buckets
+from paimark.core.table.definition.kind_signs import leaves_out_new_files, postpones_buckets
 from paimark.core.table.definition.kinds import POSTPONED
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -93,9 +93,22 @@ def has_postponed_rows(files: Files, table: TablePath, schema: TableSchema, snap
 
     Raises as `snapshot_facts`.
     """
-    if not postpones_buckets(schema):
-        return False
-    return any(each.key.bucket == POSTPONED for each in snapshot_facts(files, table, snapshot))
+    return bool(postpones_buckets(schema)) and any(
+        each.key.bucket == POSTPONED for each in unseen_files(files, table, schema, snapshot)
+    )
+
+
+def unseen_files(
+    files: Files, table: TablePath, schema: TableSchema, snapshot: Snapshot
+) -> Iterator[FileFacts]:
+    """The files with rows that wait for a bucket, or for a level that readers look at."""
+    postpones = postpones_buckets(schema)
+    leaves_out = leaves_out_new_files(schema.options, schema.primary_keys)
+    if not postpones and not leaves_out:
+        return
+    for each in snapshot_facts(files, table, snapshot):
+        if (postpones and each.key.bucket == POSTPONED) or (leaves_out and each.key.level == 0):
+            yield each
 
 
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:

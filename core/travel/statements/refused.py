@@ -8,10 +8,6 @@ from paimark.core.travel.parse.tokens import keywords
 from paimark.core.travel.parse.uses import Statement
 
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."
-_MAKE_TABLE = (
-    f"{_OTHER_ENGINE} Its columns and options can be set here: ALTER TABLE db.t SET TBLPROPERTIES "
-    "('savepoint.create-interval' = '1 h')."
-)
 _NO_COPY = "Leave it out: each statement reads a table as it is then."
 _VIEWS = "WITH v AS (SELECT ...) names a query; in the console CREATE TEMPORARY VIEW does so for its session."
 _FUNCTIONS = "Use Spark's own functions: SHOW FUNCTIONS lists them."
@@ -22,7 +18,7 @@ _MOST_WORDS = 8
 # By the first words. The more specific ones come first.
 _HINTS: tuple[tuple[str, str], ...] = (
     *((word, f"Write {word} as a statement of its own.") for word in ("DELETE", "UPDATE", "MERGE")),
-    ("CREATE TABLE", _MAKE_TABLE),
+    ("CREATE TABLE", "CREATE TABLE makes a new one; DROP TABLE takes an old one out of the way."),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),
     ("CREATE SCHEMA", _OTHER_ENGINE),

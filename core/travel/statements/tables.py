@@ -1,4 +1,4 @@
-"""Parse statements on a whole table: DROP TABLE, UNDROP TABLE, TRUNCATE TABLE, ALTER TABLE a RENAME TO b."""
+"""Parse statements on a whole table: CREATE, DROP, UNDROP and TRUNCATE TABLE, ALTER TABLE a RENAME TO b."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from typing import Literal
 
 from paimark.core.quoting import quoted
 from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.uses import SqlText, Statement
 
-TableStatementKind = Literal["drop", "undrop", "truncate", "rename"]
+TableStatementKind = Literal["create", "drop", "undrop", "truncate", "rename"]
+Condition = Literal["", "if exists", "if not exists"]
 _HEADS: tuple[tuple[tuple[str, ...], TableStatementKind], ...] = (
+    (("CREATE", "TABLE"), "create"),
     (("DROP", "TABLE"), "drop"),
     (("UNDROP", "TABLE"), "undrop"),
     (("TRUNCATE", "TABLE"), "truncate"),
@@ -30,14 +33,19 @@ _REFUSED_BEHIND = {
 
 @dataclass(frozen=True, slots=True)
 class TableStatement(SqlText):
-    """`parts` is the table's name as written; `to` is the new name of a RENAME. With `if_exists` a missing
-    table is no error."""
+    """`parts` is the table's name as written; `to` is the new name of a RENAME.
+
+    `like` is the table whose definition a CREATE takes, with its offset. `condition` is IF EXISTS or IF NOT
+    EXISTS: else a missing table, or one that is there, is an error.
+    """
 
     kind: TableStatementKind
     parts: tuple[str, ...]
     position: int
     to: tuple[str, ...] = ()
-    if_exists: bool = False
+    like: tuple[str, ...] = ()
+    like_position: int = 0
+    condition: Condition = ""
 
     @property
     def emptying(self) -> str:
@@ -71,16 +79,35 @@ def _kind(statement: Statement) -> TableStatementKind | None:
 
 class _Reader(TokenCursor):
     def read(self, kind: TableStatementKind) -> TableStatement:
-        if_exists = kind == "drop" and self.takes("IF", "EXISTS")
+        condition: Condition = ""
+        if kind == "drop" and self.takes("IF", "EXISTS"):
+            condition = "if exists"
+        elif kind == "create" and self.takes("IF", "NOT", "EXISTS"):
+            condition = "if not exists"
         position, parts = self.position, self._name()
         to: tuple[str, ...] = ()
+        like, like_position = to, 0
         if kind == "rename":
             self.takes("RENAME", "TO")
             to = self._name()
+        elif kind == "create" and self.takes("LIKE"):
+            like_position, like = self.position, self._name()
+        elif kind == "create":
+            self._require_no_query()
+            return TableStatement(self.sql, kind, parts, position, condition=condition)
         if word := self.text(self.index):
             known = _REFUSED_BEHIND.get(self.upper(self.index))
             self.refuse(*(known or (f"{word} can't follow here", "The statement ends with the name.")))
-        return TableStatement(self.sql, kind, parts, position, to, if_exists)
+        return TableStatement(self.sql, kind, parts, position, to, like, like_position, condition)
+
+    def _require_no_query(self) -> None:
+        """Refuse AS: what follows is told by Spark's parser."""
+        depth = 0
+        for token in self.tokens[self.index :]:
+            depth += (token.text == "(") - (token.text == ")")
+            if depth == 0 and token.upper == "AS":
+                hint = "CREATE TABLE with the columns makes it, then INSERT INTO db.t SELECT ... fills it."
+                raise SqlRefused("CREATE TABLE ... AS is not done here", hint, self.sql, token.start)
 
     def _name(self) -> tuple[str, ...]:
         if not self.is_name(self.index):

@@ -134,7 +134,7 @@ def test_a_watcher_says_a_line_a_savepoint_and_ends_cleanly(warehouse: Path, num
         line = watcher.stdout.readline()
         assert line.startswith("Saved snapshot 5 of shop.orders as savepoint 1")
         watcher.send_signal(number)
-        out, err = watcher.communicate(timeout=60)
+        out, err = watcher.communicate(timeout=240)
         assert (watcher.returncode, out) == (0, "")
         assert "Traceback" not in err
     assert saved(warehouse) == [1]
@@ -154,7 +154,7 @@ def test_two_watchers_make_one_savepoint_between_them(auto: Paimark, warehouse: 
         eventually(lambda: len(saved(warehouse)) > 1)
         for watcher in (first, second):
             watcher.send_signal(signal.SIGTERM)
-        text, listed = first.communicate(timeout=60)[0], second.communicate(timeout=60)[0]
+        text, listed = first.communicate(timeout=240)[0], second.communicate(timeout=60)[0]
         assert [first.returncode, second.returncode] == [0, 0]
     assert saved(warehouse) == [1, 2]
     said = [*text.splitlines(), *(row["message"] for row in msgspec.json.decode(listed))]

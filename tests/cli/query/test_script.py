@@ -185,6 +185,7 @@ def test_a_closed_pipe_stops_it_and_is_no_success(tmp_path: Path, warehouse: Pat
     assert not (warehouse / "shop.db/events/snapshot/snapshot-3").exists()
 
 
+@pytest.mark.long
 def test_a_big_result_may_be_cut_short_by_its_reader(tmp_path: Path, warehouse: Path) -> None:
     words = f'"{PROGRAM}" --warehouse "{warehouse}" sql "SELECT * FROM range(200000)" | head -1'
     ran = subprocess.run(

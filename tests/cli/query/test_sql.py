@@ -144,7 +144,7 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
         (["DELETE FROM shop.events", "--yes", "--read-only"], "read-only"),
         (["UPDATE shop.events SET kind = 'x'"], "--yes"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
-        (["DROP DATABASE shop", "--yes"], "not supported here"),
+        (["DROP TABLE shop.events"], "--yes"),
     ):
         ran = sql("sql", *words)
         assert (ran.code, ran.out) == (1, "")
@@ -194,7 +194,7 @@ def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
         assert command.stderr.readline().startswith("shop.orders: ")
     started = below(command.pid)
     command.send_signal(signal.SIGINT)
-    out, err = command.communicate(timeout=120)
+    out, err = command.communicate(timeout=240)
     assert (command.returncode, out) == (130, "")
     assert err == "paimark: Interrupted\n"
     eventually(lambda: not any(map(lives, started)))

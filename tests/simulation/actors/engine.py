@@ -15,7 +15,17 @@ from typing import Any
 
 from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.errors import PaimarkError, Refused
-from paimark.core.spark.protocol import Ask, Cause, Event, Failed, TaskResult, Version, Write
+from paimark.core.spark.protocol import (
+    ActionTask,
+    Ask,
+    Cause,
+    Compact,
+    Event,
+    Failed,
+    TaskResult,
+    Version,
+    Write,
+)
 from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.publishing import Publisher
 from paimark.core.spark.writing.target import (
@@ -25,8 +35,10 @@ from paimark.core.spark.writing.target import (
     require_lock,
     require_unchanged,
 )
+from paimark.core.spark.writing.write_log import write_log
 from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
@@ -49,10 +61,12 @@ class StandInEngine:
         self._files = ActorFiles(world, actor, reads_server=True)
         self._writer = CommitWriter(world, actor, self._files)
 
-    def do(self, task: Ask | Write) -> Generator[Event]:
+    def do(self, task: ActionTask) -> Generator[Event]:
         try:
             if isinstance(task, Ask):
                 yield TaskResult(rows=tuple(map(json.dumps, self._answer(task))))
+            elif isinstance(task, Compact):
+                yield TaskResult(snapshot=self._compact(task))
             else:
                 self._write(task)
                 yield TaskResult()
@@ -75,6 +89,47 @@ class StandInEngine:
             found = [{"key": json.dumps({KEY: key}), "conflicts": len(conflicts)} for key in conflicts]
             return found[:5]
         raise AssertionError(f"the stand-in for Spark does not know {task.sql}")
+
+    def _compact(self, order: Compact) -> int | None:
+        """As Paimon's library: the files of one state, in the place of which is one other."""
+        root = TABLE.root(order.branch)
+        target = WriteTarget(
+            warehouse=self._files.uri,
+            options={},
+            database=TABLE.database,
+            table=TABLE.name,
+            branch=order.branch,
+            follows_main=order.follows_main,
+            schema=order.schema,
+            commit_user=order.commit_user,
+            operation=COMPACTION,
+        )
+        for _ in range(_ATTEMPTS):
+            require_unchanged(self._files, target)
+            latest = Lineage(self._files, root).latest()
+            assert latest is not None
+            head = latest.as_written()
+            delta = StockWriter(self._world, self._actor, root).compacted(self._writer.live(head))
+            if not delta:
+                return None
+            prepared = self._writer.prepare(
+                head, delta, json.loads(order.schema)["id"], "COMPACT", order.commit_user, 2**63 - 1
+            )
+            parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
+            self._writer.register(prepared, self._world.commits[parent].rows, parent)
+            log = write_log(self._files, target)
+            publisher = Publisher(self._files, root, partial(require_lock, self._files, target), log)
+            gone, new = ({each.file.name for each in delta if each.kind == kind} for kind in (DELETE, ADD))
+            publisher.file_changes, publisher.before = FileChanges(frozenset(new), frozenset(gone)), latest
+            is_made = publisher.publish(prepared.identity.id, prepared.data)
+            if publisher.refused is not None:
+                raise publisher.refused
+            if is_made:
+                self._world.litter -= {*prepared.metadata}
+                self._world.litter -= {TABLE.data_file("", 0, name) for name in new}
+                return prepared.identity.id
+            publisher.forget()
+        raise Refused("Others committed each time that this compaction tried to")
 
     def _write(self, write: Write) -> None:
         target = WriteTarget(

@@ -164,11 +164,11 @@ class StockWriter(StockTable):
             live = self._writer.live(base)
             if kind == "overwrite":
                 return [*(Entry(DELETE, each) for each in live), *new]
-            return self._compacted(live)
+            return self.compacted(live)
         except FileMissing as error:
             raise StockError(str(error)) from error
 
-    def _compacted(self, live: list[DataFile]) -> list[Entry]:
+    def compacted(self, live: list[DataFile]) -> list[Entry]:
         """Compact all files to one; a single file of a keyed table only moves to the last level."""
         if len(live) == 1 and live[0].level == 0 and self.world.keyed:
             [file] = live

@@ -64,6 +64,6 @@ def test_merging_for_a_rewriting(engine: Engine, engine_warehouse: Path) -> None
 
 @pytest.fixture(autouse=True)
 def _warm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes before the first statement is over."""
+    """What comes before the first statement is over; and nobody kills what is slow to stop."""
     rows(engine, "SELECT count(*) FROM shop.orders")
-    monkeypatch.setattr("paimark.core.spark.client.client.GRACE_SECONDS", 4.0)
+    monkeypatch.setattr("paimark.core.spark.client.client.GRACE_SECONDS", 60.0)

@@ -130,6 +130,7 @@ def is_connected(engine: Engine) -> bool:
     return any(entry[3] == "01" and f"socket:[{entry[9]}]" in sockets for entry in entries)
 
 
+@pytest.mark.long
 def test_a_statement_that_ends_java_is_not_short_of_memory(engine: Engine) -> None:
     """Java ends with the same code when it runs out of memory."""
     [*_, end] = engine.run("SELECT java_method('java.lang.System', concat('ex', 'it'), 3)")

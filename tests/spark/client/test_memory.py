@@ -20,7 +20,7 @@ SOME = 96
 def frames(engine: Engine, jcmd: str) -> int:
     """How many data frames Java has, after a collection of its garbage."""
     words = [jcmd, str(java_of(engine)), "GC.class_histogram"]
-    listed = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+    listed = subprocess.run(words, capture_output=True, text=True, timeout=240, check=True).stdout
     found = re.search(rf"^ *\d+: +(\d+) +\d+ +{re.escape(FRAME)}(?: |$)", listed, re.MULTILINE)
     assert found is not None, listed[:2000]
     return int(found[1])

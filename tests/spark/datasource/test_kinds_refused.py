@@ -48,14 +48,16 @@ def make_first_row(directory: Path) -> None:
         path.write_bytes(msgspec.json.encode(schema))
 
 
-def test_statements_and_the_data_source(context: Context, warehouse: Path, tmp_path: Path) -> None:
+def test_the_data_source_and_no_statement(context: Context, warehouse: Path, tmp_path: Path) -> None:
+    """An INSERT compacts the rows, and a truncation takes them back."""
     there = {path for path in warehouse.rglob("*") if path.is_file()}
     for sql in (
         "INSERT INTO shop.orders VALUES (1, 'a', 1)",
         "INSERT OVERWRITE shop.orders VALUES (1, 'a', 1)",
     ):
         plan = action_of_insert(read_statement(sql))[1].plan(context, TABLE, {})
-        assert [each.reason for each in plan.refusals] == [f"{WORDS} (merge-engine = first-row)"]
+        assert plan.refusals == ()
+        assert plan.undo == "paimark rollback shop.orders --to snapshot.5 --truncate"
     options = {"warehouse": str(warehouse), "table": "shop.orders"}
     columns = StructType().add("order_id", "long").add("customer", "string").add("price", "double")
     ways: list[Callable[[], object]] = [

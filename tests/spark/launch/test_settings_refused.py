@@ -30,7 +30,12 @@ def test_a_variable_that_names_another_spark_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("spark.sql.shuffle.partitions", "many", "Spark does not take spark.sql.shuffle.partitions=many"),
+        pytest.param(
+            "spark.sql.shuffle.partitions",
+            "many",
+            "Spark does not take spark.sql.shuffle.partitions=many",
+            marks=pytest.mark.long,
+        ),
         ("spark.paimark.scann", "python", "There is no setting spark.paimark.scann"),
         ("spark.paimark.scan", "nativ", "spark.paimark.scan is auto, library or python, not nativ"),
         ("spark.paimon.scan.tag-name", "t", "spark.paimon.scan.tag-name is of stock Paimon's connector"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.launch.session import Spark, start_spark
 from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.stores.access import HadoopStores
@@ -18,17 +18,22 @@ from paimark.core.storage.files import Files
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CONF = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "4", "spark.ui.enabled": "false"}
+_CONF = {
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "localhost",
+}
 
 
 @contextmanager
-def library_session(scratch: Path) -> Iterator[SparkSession]:
+def library_session(scratch: Path) -> Iterator[Spark]:
     """The environment that a start of Spark changes is as before."""
     before = dict(os.environ)
     spark = start_spark(Start("", {}, "local[2]", _CONF, str(scratch), False))
     os.environ.clear()
     os.environ.update(before)
-    yield spark.session
+    yield spark
     spark.stop()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paimark.core.spark.engine.change import change_rows
+from paimark.core.spark.engine.insert import change_rows
 from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job

@@ -15,6 +15,7 @@ from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Columns
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
 from tests.long import long_but
@@ -26,23 +27,23 @@ from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 HOSTILE = "na tive%20{a,b}[c]*?#&=+$~'\"é"
 
 
-def read_natively(engine: Engine, sql: str, scan: str = "native") -> list[dict[str, Any]]:
+def read_by(engine: Engine, sql: str, scan: str) -> tuple[list[dict[str, Any]], Columns]:
     answer = ask(engine, sql)
     assert answer.finish.rows == len(answer.rows)
     assert {reading.scan for reading in answer.readings} == {scan}
-    return in_order(answer.rows)
+    return in_order(answer.rows), answer.columns
+
+
+def read_natively(engine: Engine, sql: str, scan: str = "native") -> list[dict[str, Any]]:
+    found, _ = read_by(engine, sql, scan)
+    return found
 
 
 def agreed(engine: Engine, sql: str) -> list[dict[str, Any]]:
     """The rows, which Spark's own readers and the Python source give alike, of the same types."""
-    found = read_natively(engine, sql)
-    types = ask(engine, sql).columns
-    rows(engine, "SET spark.paimark.scan = python")
-    try:
-        assert read_natively(engine, sql, "python source") == found
-        assert ask(engine, sql).columns == types
-    finally:
-        rows(engine, "RESET spark.paimark.scan")
+    found, types = read_by(engine, sql, "native")
+    with by_pypaimon(engine):
+        assert read_by(engine, sql, "python source") == (found, types)
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -208,22 +210,30 @@ def hinted(hint: str) -> list[dict[str, str]]:
     return found + [EARLIEST] * ("scan.gap=earliest" in hint)
 
 
-@pytest.mark.parametrize(
-    "start", [{"scan.timestamp": "2020-01-01 00:00:00"}, from_version("1"), from_version("2")]
-)
+@cache
+def made(kind: str, place: Path) -> Path:
+    """A table of five snapshots, to be copied."""
+    options = {"bucket": "1", **({"changelog-producer": "lookup"} if kind == "lookup" else {})}
+    keys = [] if kind == "append" else ["id"]
+    warehouse = place / kind
+    create_table(warehouse, "shop.log", COLUMNS, primary_keys=keys, options=options if keys else {})
+    for number in range(1, 6):
+        say(warehouse, number)
+    return warehouse
+
+
+@pytest.fixture(scope="module")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("templates")
+
+
 @pytest.mark.parametrize(
     "kept", ["nothing", "savepoint of 2", "savepoint of 3", "tag of 2", "tag of 4", "tag 4"]
 )
 @pytest.mark.parametrize("kind", ["append", "keys", "lookup"])
-def test_every_hint_of_a_refused_start_works(
-    tmp_path: Path, kind: str, kept: str, start: dict[str, str]
-) -> None:
+def test_every_hint_of_a_refused_start_works(tmp_path: Path, templates: Path, kind: str, kept: str) -> None:
     """Only snapshots 4 and 5 are left, and sometimes 5 alone."""
-    options = {"bucket": "1", **({"changelog-producer": "lookup"} if kind == "lookup" else {})}
-    keys = [] if kind == "append" else ["id"]
-    create_table(tmp_path, "shop.log", COLUMNS, primary_keys=keys, options=options if keys else {})
-    for number in range(1, 6):
-        say(tmp_path, number)
+    shutil.copytree(made(kind, templates), tmp_path, dirs_exist_ok=True)
     context = context_on(tmp_path)
     if kept.startswith("savepoint"):
         done(context, "create-savepoint", LOG, snapshot=int(kept[-1]))
@@ -234,20 +244,26 @@ def test_every_hint_of_a_refused_start_works(
     elif kept.startswith("tag"):
         done(context, "create-tag", LOG, name="kept", snapshot=int(kept[-1]))
     done(context, "expire-snapshots", LOG, retain_last=1 if kept.startswith("tag") else 2)
-    for gap in ({}, EARLIEST):
-        try:
-            rows = Query(tmp_path, "shop.log", **start, **gap).all()
-        except NotFound as refused:
-            assert not gap, refused
-            ways = hinted(refused.hint)
-            assert len(ways) == 2, refused.hint
-            for way in ways:
-                left = {} if "scan.mode" in way else start
-                read = Query(tmp_path, "shop.log", **left, **way).all()
-                # Nobody wrote a changelog.
-                assert kind == "lookup" or {row[0] for row in read} == {1, 2, 3, 4, 5}
-        else:
-            assert kind == "lookup" or 5 in {row[0] for row in rows}
+    for start in ({"scan.timestamp": "2020-01-01 00:00:00"}, from_version("1"), from_version("2")):
+        for gap in ({}, EARLIEST):
+            assert_started_or_hinted(tmp_path, kind, start, gap)
+
+
+def assert_started_or_hinted(warehouse: Path, kind: str, start: dict[str, str], gap: dict[str, str]) -> None:
+    asked = f"{start} {gap}"
+    try:
+        rows = Query(warehouse, "shop.log", **start, **gap).all()
+    except NotFound as refused:
+        assert not gap, refused
+        ways = hinted(refused.hint)
+        assert len(ways) == 2, f"{asked}: {refused.hint}"
+        for way in ways:
+            left = {} if "scan.mode" in way else start
+            read = Query(warehouse, "shop.log", **left, **way).all()
+            # Nobody wrote a changelog.
+            assert kind == "lookup" or {row[0] for row in read} == {1, 2, 3, 4, 5}, asked
+    else:
+        assert kind == "lookup" or 5 in {row[0] for row in rows}, asked
 
 
 @pytest.mark.parametrize("producer", ["none", "lookup"])

@@ -314,7 +314,7 @@ def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Pat
     open_table(warehouse, "shop.events").branch_manager().create_branch("b", "fork")
     (tmp_path / "scratch").mkdir()
     words = [sys.executable, "-c", PROGRAM, str(warehouse), str(tmp_path / "scratch")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
     expected = [{"order_id": number, "customer": "spark", "price": None} for number in range(40)]
     assert judge.read(warehouse, "shop.orders") == comparable(expected)

@@ -50,10 +50,10 @@ def writers(table: TableSchema) -> Writers:
     [
         ({}, "all"),
         ({"merge-engine": "deduplicate", "sequence.field": "v", "write-only": "true"}, "all"),
-        ({"merge-engine": "First-Row "}, "nobody"),
-        ({"merge-engine": "first-row", "changelog-producer": "lookup"}, "nobody"),
-        ({"deletion-vectors.enabled": "true"}, "nobody"),
-        ({"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}, "nobody"),
+        ({"merge-engine": "First-Row "}, "library"),
+        ({"merge-engine": "first-row", "changelog-producer": "lookup"}, "library"),
+        ({"deletion-vectors.enabled": "true"}, "library"),
+        ({"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}, "library"),
         ({"deletion-vectors.enabled": "false"}, "all"),
         ({"merge-engine": "partial-update"}, "all"),
         ({"merge-engine": "partial-update", "fields.v.sequence-group": "k"}, "library"),
@@ -74,7 +74,7 @@ def writers(table: TableSchema) -> Writers:
         ({"changelog-producer": "full-compaction"}, "all"),
         ({"bucket": "-1"}, "all"),
         ({"bucket": "-2"}, "library"),
-        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, "nobody"),
+        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, "library"),
         ({"bucket-function.type": "default"}, "all"),
         ({"bucket-function.type": "mod"}, "library"),
         ({"sequence.snapshot-ordering": "true", "write-only": "true"}, "nobody"),
@@ -170,8 +170,11 @@ def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
     grouped = schema({"merge-engine": "partial-update", "fields.v.sequence-group": "k"})
     assert [each.hint for each in kinds.refusals(grouped, by_source=True)] == [kinds.SOURCE_HINT]
     first = schema({"merge-engine": "first-row"})
-    [refusal] = kinds.refusals(first, by_source=True)
-    assert [refusal] == kinds.refusals(first) and refusal.hint == kinds.HINT
+    assert kinds.refusals(first) == kinds.compaction_refusals(first) == []
+    [refusal] = kinds.rewriting_refusals(first)
+    assert refusal.hint == "INSERT OVERWRITE writes to it."
+    upserted = schema({"upsert-key": "v"})
+    assert [each.hint for each in kinds.compaction_refusals(upserted)] == [kinds.HINT]
     assert refusal.reason.endswith("seen by nobody there (merge-engine = first-row)")
 
 

@@ -81,7 +81,7 @@ except Corrupt as error: print(error.message)
 def read_in_little_memory(directory: Path) -> str:
     """How many records there are, or what is said, by a process that may have 1.5 GB of addresses."""
     command = [sys.executable, "-c", READ, str(directory), NAME]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, timeout=240).stdout.strip()
 
 
 EMPTY = {"type": "record", "name": "r", "fields": []}

@@ -73,7 +73,7 @@ def test_the_first_frame_shows_rows_and_has_imported_nothing_heavy(warehouse: Pa
         [sys.executable, "-c", _SCRIPT, str(warehouse)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
     )
     seen = json.loads(done.stdout.splitlines()[-1])
@@ -106,7 +106,7 @@ print(ThemeProvider.__mro__[1].__module__)
 @pytest.mark.parametrize(("version", "is_whole"), [("known", False), ("newer", True)])
 def test_textual_is_imported_without_its_palette_unless_it_needs_more(version: str, is_whole: bool) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", _LIGHT, version], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", _LIGHT, version], capture_output=True, text=True, timeout=240, check=True
     )
     loaded, downloads, real_downloads, palette, provider = done.stdout.splitlines()
     assert loaded == f"{is_whole} {is_whole}"
@@ -185,7 +185,7 @@ def test_what_was_not_imported_works_when_it_is_used(tmp_path: Path) -> None:
         [sys.executable, "-c", _USES, *_certificate(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     assert done.stdout.splitlines() == [

@@ -31,7 +31,7 @@ def engine_below(terminal: Tmux) -> int:
         for pid, words in below(pane).items():
             if "paimark.core.spark.engine.engine" in words:
                 return pid
-        assert time.monotonic() - began < 60, terminal.text
+        assert time.monotonic() - began < 240, terminal.text
         time.sleep(0.1)
 
 
@@ -77,7 +77,7 @@ def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, ter
     history = tmp_path / "state" / "paimark" / "history.jsonl"
     began = time.monotonic()
     while not history.exists() or Path(f"/proc/{pane}").exists():
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 240
         time.sleep(0.05)
     [kept] = read_history(history)
     assert kept.sql.endswith("WHERE id = 1") and kept.outcome == "not run"

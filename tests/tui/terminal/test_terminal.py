@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.query.test_sql import below
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 class Tmux:

@@ -35,7 +35,7 @@ class HeldStore(Wrapped):
         for path, data in zip(asked, super().read_many(asked), strict=True):
             if "/manifest/" in path:
                 self.is_asked = True
-                assert self.let.acquire(timeout=60)
+                assert self.let.acquire(timeout=240)
             yield data
 
     def open(self) -> None:
@@ -54,7 +54,7 @@ class HeldDeletions(HeldStore):
     def delete(self, path: str) -> None:
         if "/savepoint/" in path:
             self.is_asked = True
-            assert self.let.acquire(timeout=60)
+            assert self.let.acquire(timeout=240)
         super().delete(path)
 
 

@@ -43,12 +43,12 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
         offered += [
             PaletteEntry(name, action.summary, ACTION_KEYS.get(name, ""), partial(open_action, name))
             for name, action in ACTIONS.items()
-            if not action.of_dropped
+            if not action.of_no_table
         ]
     offered += [
         PaletteEntry(name, action.summary, "", partial(browse.dialogs.open_dropped, name))
         for name, action in ACTIONS.items()
-        if action.of_dropped
+        if action.of_no_table
     ]
     offered += [PaletteEntry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
     if browse.target is not None:

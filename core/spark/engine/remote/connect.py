@@ -31,7 +31,7 @@ from paimark.core.spark.launch.home import pyspark_version
 from paimark.core.spark.launch.masters.masters import require_listening
 from paimark.core.spark.launch.settings import CATALOG_CLASS, CATALOG_NAME
 from paimark.core.spark.library.catalog_settings import LAKE_CATALOG, jars_to_give
-from paimark.core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
+from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgress, Start
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.stores.addresses import hadoop_address
@@ -163,7 +163,7 @@ class Connect:
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         return (), str(self.session.spark.sql(job.text).collect()[0][0])
 
-    def rewrite(self, job: Job, order: Ask | Write) -> NoReturn:
+    def rewrite(self, job: Job, order: ActionTask) -> NoReturn:
         raise _no_writing()
 
     def ask(self, job: Job) -> None:

@@ -42,10 +42,15 @@ final class CommitFiles {
             DataFilePathFactory data = paths.createDataFilePathFactory(message.partition(), message.bucket());
             DataIncrement made = message.newFilesIncrement();
             CompactIncrement compacted = message.compactIncrement();
+            // A compaction that only raises a file's level tells that very file again: the table needs it.
+            Set<String> present = names(compacted.compactBefore());
+            present.removeAll(names(made.newFiles()));
             for (List<DataFileMeta> files : Arrays.asList(made.newFiles(), made.changelogFiles(),
                     compacted.compactAfter(), compacted.changelogFiles())) {
                 for (DataFileMeta file : files) {
-                    file.collectFiles(data).forEach(table.fileIO()::deleteQuietly);
+                    if (!present.contains(file.fileName())) {
+                        file.collectFiles(data).forEach(table.fileIO()::deleteQuietly);
+                    }
                 }
             }
             // The library's own way to abort leaves these.
@@ -56,6 +61,12 @@ final class CommitFiles {
         }
     }
 
+    private static Set<String> names(List<DataFileMeta> of) {
+        Set<String> found = new HashSet<>();
+        of.forEach(file -> found.add(file.fileName()));
+        return found;
+    }
+
     /** The addresses of the data files that tasks wrote. */
     static List<String> addresses(FileStoreTable table, List<CommitMessage> messages) {
         FileStorePathFactory paths = table.store().pathFactory();
@@ -64,6 +75,7 @@ final class CommitFiles {
             CommitMessageImpl message = (CommitMessageImpl) each;
             DataFilePathFactory data = paths.createDataFilePathFactory(message.partition(), message.bucket());
             message.newFilesIncrement().newFiles().forEach(file -> found.add(data.toPath(file).toString()));
+            message.compactIncrement().compactAfter().forEach(file -> found.add(data.toPath(file).toString()));
         }
         return found;
     }

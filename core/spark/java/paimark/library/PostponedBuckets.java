@@ -2,6 +2,7 @@ package paimark.library;
 
 import java.io.Serializable;
 import java.util.Map;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.bucket.BucketFunction;
 import org.apache.paimon.codegen.CodeGenUtils;
 import org.apache.paimon.codegen.Projection;
@@ -27,6 +28,18 @@ final class PostponedBuckets implements Serializable {
         this.table = table;
         known = PostponeUtils.getKnownNumBuckets(table);
         others = Math.min(parallelism, table.coreOptions().postponeBatchWriteFixedBucketMaxParallelism());
+    }
+
+    private PostponedBuckets(int others, FileStoreTable table) {
+        this.table = table;
+        known = PostponeUtils.getKnownNumBuckets(table);
+        this.others = others;
+    }
+
+    /** For a compaction: new partitions get the number that the table names for it, if it names one. */
+    static PostponedBuckets forCompaction(FileStoreTable table, int parallelism) {
+        boolean isNamed = table.options().containsKey(CoreOptions.POSTPONE_DEFAULT_BUCKET_NUM.key());
+        return new PostponedBuckets(isNamed ? table.coreOptions().postponeDefaultBucketNum() : parallelism, table);
     }
 
     int number(BinaryRow partition) {

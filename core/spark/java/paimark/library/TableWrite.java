@@ -5,14 +5,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
-import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.spark.api.python.PythonUtils;
@@ -44,20 +42,16 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /** One write of rows to a branch of a table: first Spark's tasks write files, then they are committed. */
-public final class TableWrite {
+public final class TableWrite extends Uncommitted {
     private static final String BUCKET = "__paimark_bucket";
 
     private final SparkSession session;
-    private final WrittenTable written;
-    private final FileStoreTable table;
     private final String known;
-    private final String user;
     private final Replacing replacing;
     private final String schema;
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
-    private List<CommitMessage> messages = List.of();
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -65,13 +59,11 @@ public final class TableWrite {
      */
     public TableWrite(SparkSession session, String address, String branch, String schema, String known, String user,
             String replacing, boolean isDynamic) throws IOException {
+        super(new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema, isDynamic), known, user);
         this.session = session;
         this.schema = schema;
         this.known = known;
-        this.user = user;
         this.replacing = Replacing.valueOf(replacing);
-        written = new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema, isDynamic);
-        table = written.at(written.state(known));
     }
 
     /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
@@ -173,23 +165,13 @@ public final class TableWrite {
         return PythonUtils.toSeq(of);
     }
 
-    /** Whether there is nothing to commit, if that is no overwrite. */
-    public boolean isEmpty() {
-        return messages.isEmpty();
+    @Override
+    Committing.Change change(String before) {
+        return new Committing.Change(user, messages, replacing, partitions,
+                later == null ? before : later.head().toJson());
     }
 
-    /** The addresses of the data files, apart by new lines. */
-    public String addresses() {
-        return String.join("\n", CommitFiles.addresses(table, messages));
-    }
-
-    /** Try to commit on that snapshot. {@code isFast}: leave the table's many small manifests as they are. */
-    public Committing committing(String before, boolean isFast) {
-        return new Committing(written, before, isFast, new Committing.Change(user, messages, replacing, partitions,
-                later == null ? before : later.head().toJson()));
-    }
-
-    /** Whether somebody committed what can't stay beside these rows; {@code now} is the newest snapshot. */
+    @Override
     public boolean isOutrun(String now) throws IOException {
         return later != null && !later.mayStay(table, Snapshot.fromJson(now), messages);
     }
@@ -198,6 +180,7 @@ public final class TableWrite {
      * Whether rows could find other buckets now than they did: somebody gave keys their buckets since they were
      * written. A writer would give the same keys to others, and writes a bucket's index as a whole.
      */
+    @Override
     public boolean hasOtherBuckets(String now) {
         if (now == null || now.equals(known)) {
             return false;
@@ -233,32 +216,6 @@ public final class TableWrite {
             }
         }
         return first <= now.id();
-    }
-
-    /** The table's option; -1: it has none. */
-    public int commitRetries() {
-        return written.options().toMap().containsKey(CoreOptions.COMMIT_MAX_RETRIES.key())
-                ? written.options().commitMaxRetries() : -1;
-    }
-
-    /** In milliseconds; -1: the table says nothing. */
-    public long commitMostWait() {
-        return written.options().toMap().containsKey(CoreOptions.COMMIT_MAX_RETRY_WAIT.key())
-                ? written.options().commitMaxRetryWait() : -1;
-    }
-
-    public long commitLeastWait() {
-        return written.options().commitMinRetryWait();
-    }
-
-    public long commitTimeout() {
-        return written.options().commitTimeout();
-    }
-
-    /** Delete the files of a write that was not committed, and never will be. */
-    public void delete() {
-        CommitFiles.deleteData(table, messages);
-        messages = List.of();
     }
 
     private final class Target extends RowTarget {

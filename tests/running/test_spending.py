@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from tests.spending import as_lines, said
+from tests.running.spending import as_lines, said
 
 _SECONDS = {"tests/a.py::test_one[x]": 0.25, "tests/b.py::test_two": 3.0, "tests/a.py::test_one[y]": 4.0}
 

@@ -1,0 +1,4 @@
+"""Files of a table are merged, and its rows stay the same.
+
+Begin with `compact`.
+"""

@@ -1,0 +1,227 @@
+"""`compact`: merge a table's files by Paimon's own library, in a commit of its own. The rows stay the same.
+
+It is a commit like a writer's: it takes no lock and no journal. No file goes: older snapshots have them, and
+so have plans and savepoints that are being made. A process that dies leaves files that no snapshot names.
+"""
+
+from __future__ import annotations
+
+import uuid
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+
+from paimark.core.actions import audit
+from paimark.core.actions.change.landing import commit_user
+from paimark.core.actions.checks import require_allowed, require_unmoved, text_argument
+from paimark.core.actions.compaction.survey import Survey, survey
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
+from paimark.core.actions.said import may_be_overwritten, nothing_lost, stock_writer
+from paimark.core.errors import Cancelled, FileMissing, Refused, Unavailable
+from paimark.core.figures import counted
+from paimark.core.figures import size as file_size
+from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
+from paimark.core.spark.protocol import Compact, TaskResult
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.definition import kinds
+from paimark.core.table.definition.kind_signs import is_on
+from paimark.core.table.landed import Landed, find_commit
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.commits import overwritten
+from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
+from paimark.core.table.operations import COMPACTION
+from paimark.core.table.records import Snapshot
+
+_PRODUCERS = {"lookup": True, "full-compaction": False}
+# A number of files, and their bytes.
+_Counted = tuple[int, int]
+NO_UNDO = "there is nothing to take back: the rows are the same"
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `full`, `partition` (all when None), `branch` (main when None)."""
+    is_full = arguments.get("full") is True
+    branch, partition = text_argument(arguments, "branch"), text_argument(arguments, "partition")
+    found, refusals = None, list[Refusal]()
+    try:
+        found = survey(context.files, table, branch, partition)
+    except FileMissing as error:
+        refusals.append(Refusal(f"{table.full_name} is not whole: {error.message}", "Repair it first."))
+    except Refused as error:
+        refusals.append(Refusal(error.message, error.hint))
+    where = f"{branch or 'main'} of {table.full_name}"
+    what = where if partition is None else f"{partition} in {where}"
+    headline = f"Compact {what}{' fully' if is_full else ''}."
+    asked: dict[str, str | int | bool | None] = {"full": is_full, "partition": partition, "branch": branch}
+    if found is None:
+        return Plan(headline=headline, arguments=asked, refusals=tuple(refusals))
+    refusals += _refusals(context, found)
+    return Plan(
+        headline=f"Compact {what}: there is nothing to do." if _is_empty(found) else headline,
+        arguments=asked,
+        fingerprint=found.fingerprint,
+        steps=tuple(_steps(found, is_full=is_full)) if not _is_empty(found) else (),
+        items=tuple(_items(context, found, is_full=is_full)) if not _is_empty(found) else (),
+        cost=f"Spark reads and writes up to {file_size(_touched(found, is_full=is_full)[1])}",
+        refusals=tuple(refusals),
+        empty=_is_empty(found) and not refusals,
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Compact. Raises `Refused` if the table differs from the plan, or if others compact it all the time."""
+    require_allowed(context, plan)
+    started, table = context.clock(), parse_table_name(plan.table)
+    if plan.empty:
+        return _outcome(plan, plan.summary, None)
+    branch, partition = (text_argument(plan.arguments, each) for each in ("branch", "partition"))
+    found = survey(context.files, table, branch, partition)
+    require_unmoved(table, plan, found.fingerprint)
+    before = found.head.id if found.head else 0
+    made, failed = _made(context, found, plan, before, progress)
+    if failed:
+        progress(Remark(f"It is compacted; what Paimon does after a commit failed: {failed}"))
+    if made is None:
+        return _outcome(plan, f"There was nothing to compact in {found.root.label} of {plan.table}", None)
+    outcome = _outcome(plan, "", made, *_replaced(context.files, table, made))
+    at = f"{found.root.label} at snapshot"
+    audit.record(context, plan, outcome, started, progress, before=f"{at} {before}", after=f"{at} {made.id}")
+    return outcome
+
+
+def _made(
+    context: Context, found: Survey, plan: Plan, after: int, progress: Progress
+) -> tuple[Snapshot | None, str]:
+    """The commit, None if there was nothing to do; and what failed of the work that follows it."""
+    root, user = found.root, commit_user(str(uuid.uuid4()))
+    chosen = found.partitions
+    order = Compact(
+        number=0,
+        table=root.table.full_name,
+        schema=found.schema.to_json().decode(),
+        branch=root.branch,
+        follows_main=plan.arguments["branch"] is None,
+        commit_user=user,
+        is_full=plan.arguments["full"] is True,
+        partitions=None if chosen is None else tuple(b64encode(each).decode() for each in chosen),
+    )
+    answer = TaskResult()
+    try:
+        with engine_of(context) as engine:
+            answer = answer_of(engine, order, progress)
+    except (Cancelled, Refused, Unavailable):
+        if (made := find_commit(context.files, root, user, after).snapshot) is None:
+            raise
+        return made, ""
+    fate = find_commit(context.files, root, user, after)
+    if fate.landed is Landed.NO and answer.snapshot is not None:
+        raise overwritten(root, answer.snapshot)
+    return fate.snapshot, answer.remark
+
+
+def _outcome(
+    plan: Plan, message: str, made: Snapshot | None, gone: _Counted = (0, 0), new: _Counted = (0, 0)
+) -> Outcome:
+    if made is not None:
+        message = (
+            f"Compacted {plan.summary.removeprefix('Compact ')}, as snapshot {made.id}: "
+            f"{counted(gone[0], 'file')} ({file_size(gone[1])}) became {new[0]:,} ({file_size(new[1])})"
+        )
+    return Outcome(
+        action=COMPACTION,
+        table=plan.table,
+        message=message,
+        result={
+            "snapshot_id": None if made is None else made.id,
+            "files_before": gone[0],
+            "bytes_before": gone[1],
+            "files_after": new[0],
+            "bytes_after": new[1],
+            "changelog_records": None if made is None else made.changelog_record_count or 0,
+        },
+    )
+
+
+def _replaced(files: Files, table: TablePath, made: Snapshot) -> tuple[_Counted, _Counted]:
+    """The number and bytes of the files that the commit replaced, and of those in their place."""
+    metas = read_manifest_list(files, table.manifest(made.delta_manifest_list))
+    sizes = {table.manifest(each.file_name): each.file_size for each in metas}
+    gone, new = list[int](), list[int]()
+    for _, each in read_facts(files, sizes):
+        (new if each.is_added else gone).append(each.size)
+    return (len(gone), sum(gone)), (len(new), sum(new))
+
+
+def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
+    name = found.root.table.full_name
+    if not has_library(context.options):
+        yield Refusal(*NO_LIBRARY)
+    if is_on(found.schema.options, "clustering.incremental"):
+        yield Refusal(f"{name} is clustered as it grows, and files joined here would lose that", kinds.HINT)
+    for each in kinds.compaction_refusals(found.schema):
+        yield Refusal(f"{name} {each.reason}", each.hint)
+
+
+def _touched(found: Survey, *, is_full: bool) -> tuple[int, int]:
+    """At most so many files are replaced, and their bytes."""
+    return found.joined if found.joins_files else (found.files, found.size)
+
+
+def _steps(found: Survey, *, is_full: bool) -> Iterator[Step]:
+    touched, size = _touched(found, is_full=is_full)
+    left = found.left(is_full=is_full)
+    detail = f"of {counted(found.files, 'file')} in {counted(len(found.buckets), 'bucket')}"
+    if found.joins_files:
+        detail = f"small ones of {counted(found.files, 'file')}"
+    after = (
+        "as few as Paimon's rules make of them" if left is None else f"about {counted(left, 'file')} are left"
+    )
+    yield Step("replace", f"up to {counted(touched, 'file')}", f"{detail}; {after}", size)
+    yield Step("create", _next(found.root, found.head), "one COMPACT commit")
+
+
+def _is_empty(found: Survey) -> bool:
+    """Whether it is certain that there is nothing to do."""
+    return not found.files or (found.joins_files and not found.has_vectors and not found.joined[0])
+
+
+def _next(root: Root, head: Snapshot | None) -> str:
+    return root.snapshot(1 if head is None else head.id + 1)
+
+
+def _items(context: Context, found: Survey, *, is_full: bool) -> Iterator[Item]:
+    files, root, options = context.files, found.root, found.schema.options
+    name = root.table.full_name
+    if expiry := options.get("record-level.expire-time"):
+        text = f"rows that have expired, among those that it merges (record-level.expire-time = {expiry})"
+        yield Item("loses", text, "rows-expire")
+    else:
+        yield nothing_lost("the rows are the same")
+    yield from may_be_overwritten(files, root, context.clock())
+    if (writer := stock_writer(files, root)) is not None:
+        text = (
+            f"{writer.said(name, context.clock())}. If it compacts too, the one that commits later "
+            "begins anew: that job restarts, or this tries again"
+        )
+        yield Item("affects", text, "compacts-too", newest=writer.time)
+    yield from _changelogs(found, is_full=is_full)
+    if found.hides_new_rows and found.level_0:
+        text = f"readers see the rows of {counted(found.level_0, 'file')} that they leave out until now"
+        yield Item("affects", text, "rows-appear")
+    yield Item("keeps", "every row; the files from before, until the snapshots that need them expire")
+    yield Item("undo", NO_UNDO)
+
+
+def _changelogs(found: Survey, *, is_full: bool) -> Iterator[Item]:
+    producer = found.schema.options.get("changelog-producer", "").strip().lower()
+    by_any = _PRODUCERS.get(producer)
+    if by_any is None:
+        return
+    if is_full or by_any:
+        text = "readers of the changelog get the changes that no compaction has told yet"
+        yield Item("affects", text, "changelog-made")
+    else:
+        text = f"no changelog is made: changelog-producer = {producer} makes it with --full only"
+        yield Item("affects", text, "changelog-not-made")

@@ -1,0 +1,1 @@
+"""How a run of the tests goes: which process takes what, and what it cost."""
