@@ -9,10 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
 
 _tag: ContextVar[str | None] = ContextVar("job_tag", default=None)
 
@@ -30,10 +26,3 @@ def bearing(tag: str) -> Iterator[None]:
 def job_tag() -> str | None:
     """The tag of the statement that runs in this context; None outside of a statement."""
     return _tag.get()
-
-
-def tag_this_thread(context: SparkContext) -> None:
-    """Set the current tag for this thread's Spark jobs, and remove all others."""
-    context.clearJobTags()
-    if (tag := job_tag()) is not None:
-        context.addJobTag(tag)

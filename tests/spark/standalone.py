@@ -53,7 +53,9 @@ class Standalone:
 
 
 @contextmanager
-def standalone(place: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Standalone]:
+def standalone(
+    place: Path, settings: Mapping[str, str] = MappingProxyType({}), *, workers: int = 2
+) -> Iterator[Standalone]:
     """`settings` are Spark's, of the master and the workers."""
     place.mkdir(parents=True)
     start = partial(_start, settings)
@@ -62,12 +64,12 @@ def standalone(place: Path, settings: Mapping[str, str] = MappingProxyType({})) 
         log = place / "master.log"
         processes.append(start("master.Master", log, "--port", "0"))
         master = wait_for_log(_MASTER_AT, log, processes[0])
-        for number in (1, 2):
+        for number in range(1, workers + 1):
             # Of a host each: Spark tries a slow task again on another one only.
             words = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / f"worker-{number}"), master)
             host = f"127.0.0.{number}" if sys.platform == "linux" else "127.0.0.1"
             processes.append(start("worker.Worker", place / f"worker-{number}.log", *words, host=host))
-        for number in (1, 2):
+        for number in range(1, workers + 1):
             wait_for_log("(Successfully registered)", place / f"worker-{number}.log", processes[number])
         yield Standalone(master, tuple(processes[1:]), place, processes[0])
     finally:

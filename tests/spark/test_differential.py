@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table
@@ -30,7 +30,7 @@ from tests.spark.generated_tables import Column, Generated, Target, generate, ty
 from tests.spark.generated_tables_questions import condition, key_condition, quoted, summary
 from tests.spark.generated_tables_values import Plain, comparable, plain
 
-_MANY, _FEW = 500, 5
+_MANY, _FEW = 500, 4
 # West of Greenwich Python has no word for the first moments of year 1.
 ZONES = ["UTC", "Australia/Sydney", "Asia/Kolkata", "+13:00"]
 
@@ -65,9 +65,8 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
     random = Random(seed)
     try:
         generate(table, warehouse, judge)
-        # Keys are merged in the engine, or by tasks.
+        # Keys are merged all at once, or piece by piece.
         assert ask(engine, f"SET {LOCAL_BYTES}={random.choice([0, 1 << 30])}").finish
-        assert ask(engine, f"SET {TASK_ROWS}={Random(f'task of {seed}').choice([5, 1 << 22])}").finish
         # Values are compared as moments, whatever the zone.
         assert ask(engine, f"SET TIME ZONE '{random.choice(ZONES)}'").finish
         for target in table.targets:
@@ -76,7 +75,7 @@ def check(seed: int, engine: Engine, warehouse: Path, judge: Judge) -> None:
         error.add_note("\n".join([f"seed {seed}", *table.story]))
         raise
     finally:
-        for setting in (LOCAL_BYTES, TASK_ROWS, "spark.sql.session.timeZone"):
+        for setting in (LOCAL_BYTES, "spark.sql.session.timeZone"):
             assert ask(engine, f"RESET {setting}").finish
 
 

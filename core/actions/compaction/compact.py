@@ -62,9 +62,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         headline=f"Compact {what}: there is nothing to do." if _is_empty(found) else headline,
         arguments=asked,
         fingerprint=found.fingerprint,
-        steps=tuple(_steps(found, is_full=is_full)) if not _is_empty(found) else (),
+        steps=tuple(_steps(found)) if not _is_empty(found) else (),
         items=tuple(_items(context, found, is_full=is_full)) if not _is_empty(found) else (),
-        cost=f"Spark reads and writes up to {file_size(_touched(found, is_full=is_full)[1])}",
+        cost=_cost(found, is_full=is_full),
         refusals=tuple(refusals),
         empty=_is_empty(found) and not refusals,
     )
@@ -164,21 +164,22 @@ def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
         yield Refusal(f"{name} {each.reason}", each.hint)
 
 
-def _touched(found: Survey, *, is_full: bool) -> tuple[int, int]:
+def _touched(found: Survey) -> _Counted:
     """At most so many files are replaced, and their bytes."""
     return found.joined if found.joins_files else (found.files, found.size)
 
 
-def _steps(found: Survey, *, is_full: bool) -> Iterator[Step]:
-    touched, size = _touched(found, is_full=is_full)
+def _cost(found: Survey, *, is_full: bool) -> str:
+    files, size = _touched(found)
     left = found.left(is_full=is_full)
-    detail = f"of {counted(found.files, 'file')} in {counted(len(found.buckets), 'bucket')}"
-    if found.joins_files:
-        detail = f"small ones of {counted(found.files, 'file')}"
-    after = (
-        "as few as Paimon's rules make of them" if left is None else f"about {counted(left, 'file')} are left"
-    )
-    yield Step("replace", f"up to {counted(touched, 'file')}", f"{detail}; {after}", size)
+    after = "Paimon's rules choose which" if left is None else f"about {counted(left, 'file')} will be left"
+    return f"Spark merges up to {files:,} of {counted(found.files, 'file')} ({file_size(size)}); {after}"
+
+
+def _steps(found: Survey) -> Iterator[Step]:
+    files, size = _touched(found)
+    where = "partition" if found.joins_files else "bucket"
+    yield Step("replace", f"up to {counted(files, 'file')}", f"in {counted(len(found.buckets), where)}", size)
     yield Step("create", _next(found.root, found.head), "one COMPACT commit")
 
 

@@ -46,7 +46,7 @@ class Prefetcher:
             return
         check_cancelled()
         groups = state.merged
-        if uncached_bytes(self.conf, groups) > MOST_KEY_BYTES:
+        if uncached_bytes(groups) > MOST_KEY_BYTES:
             return
         for group in groups:
             # One at a time, so that finished groups stay cached if a later one is interrupted.

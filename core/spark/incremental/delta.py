@@ -26,10 +26,8 @@ from paimark.core.spark.merging.survive import surviving_rows
 
 # If more than one row is added or removed for this many that stay, a merge of all rows costs no more.
 _WORTH_SEARCHING = 4
-# The most rows that this process reads to find the keys; a larger read is left to the executors.
+# The most rows that are read to find the keys; beyond, all rows are merged anew.
 _MOST_READ = 128_000_000
-# To read one row of Avro takes Python as long as this many rows of a columnar format.
-_AVRO_ROWS = 10
 
 _Indexes = NDArray[np.intp]
 
@@ -59,7 +57,7 @@ class Earlier:
 
     @property
     def is_worthwhile(self) -> bool:
-        changed = sum(_cost(file, file.row_count) for file in (*self.came, *self.gone))
+        changed = sum(file.row_count for file in (*self.came, *self.gone))
         return changed * _WORTH_SEARCHING <= sum(file.row_count for file in self.bits)
 
 
@@ -130,7 +128,7 @@ def survivors_since(
     came = [keys.all(file) for file in before.came]
     wanted = WantedKeys.of(group.rules, [*came, *gone])
     stay = list(before.bits)
-    if sum(_cost(file, keys.unread_rows(file, wanted)) for file in stay) > _MOST_READ:
+    if sum(keys.unread_rows(file, wanted) for file in stay) > _MOST_READ:
         return None
     check_cancelled()
     answers = map_cancellable(lambda file: keys.search(file, wanted), stay)
@@ -144,10 +142,6 @@ def survivors_since(
         made[file] = _changed(made[file], places, truths[file])
     made |= {file: Bits.of(truths[file]) for file in before.came}
     return [made[file] for file in group.files]
-
-
-def _cost(file: MergeFile, rows: int) -> int:
-    return rows * _AVRO_ROWS if file.format == "avro" else rows
 
 
 def _changed(bits: Bits, places: _Indexes, truths: NDArray[np.bool_]) -> Bits:

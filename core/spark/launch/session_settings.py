@@ -15,7 +15,6 @@ from paimark.core.travel.parse.uses import Statement
 
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"
-TASK_ROWS = "spark.paimark.merge.taskRows"
 KEPT_KEY_BYTES = "spark.paimark.merge.keptKeyBytes"
 REUSE = "spark.paimark.reuse"
 LOOKUPS = "spark.paimark.lookups"
@@ -30,11 +29,9 @@ DEFAULTS: Mapping[str, str] = {
     REUSE: "on",
     LOOKUPS: "on",
     WARM_UP: "on",
-    # The bytes that keys may take in the engine; if they need more, the executors merge.
+    # The bytes that keys may take in the engine; if they need more, they are merged piece by piece.
     LOCAL_BYTES: str(256 << 20),
     KEPT_KEY_BYTES: str(256 << 20),
-    # Rows per task: some seconds of merging.
-    TASK_ROWS: str(4 << 20),
     IDLE_TIMEOUT: "30 min",
     EXECUTORS_TIMEOUT: "60 s",
     # Any port.
@@ -52,7 +49,7 @@ _WORDS = {
     SCAN: ("auto", "library", "python"),
     **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
 }
-_NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}
+_NUMBERS = (LOCAL_BYTES, KEPT_KEY_BYTES)
 _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
@@ -116,7 +113,7 @@ def _fault(name: str, value: str | None) -> tuple[str, str] | None:
         *others, last = _WORDS[name]
         return f"{name} is {', '.join(others)} or {last}, not {value}", ""
     if value is not None and name in _NUMBERS and not value.isdecimal():
-        return f"{name} is a number of {_NUMBERS[name]}, not {value}", ""
+        return f"{name} is a number of bytes, not {value}", ""
     return None
 
 

@@ -1,5 +1,4 @@
 """Find which rows of overlapping files survive: Paimon's merge by key, with numpy. And deletion vectors.
 
-Begin with `model` (input and output), then `survive`. `native.bitmap` calls this package, or merges in
-Spark's tasks.
+Begin with `model` (input and output), then `survive` and `pieces`. `native.bitmap` calls this package.
 """

@@ -87,7 +87,7 @@ class MergeFile:
     @property
     def has_row_numbers(self) -> bool:
         """Whether a row is identified by its index in the file; otherwise by its sequence number."""
-        return self.format != "orc"
+        return self.format == "parquet"
 
     @property
     def is_sparse(self) -> bool:

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
-from paimark.core.spark.merging.avro_rows import AvroRows
 from paimark.core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from paimark.core.spark.merging.opening import OpenFile
 from paimark.core.spark.sort_keys import SortKey
 from paimark.core.table.definition.stored_columns import KEY_PREFIX
-from paimark.core.table.manifests.avro import BadAvro
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
@@ -58,6 +56,20 @@ def read_rows(
         return _key_rows(opened, file, rules, with_numbers, lambda names: opened.read(names, first))
 
 
+def row_blocks(
+    file: MergeFile, rules: MergeRules, open_file: OpenFile, most_rows: int, *, with_numbers: bool
+) -> Iterator[KeyRows]:
+    """Read all rows of a Parquet file, some at a time. Raises as `read_rows`."""
+    with _opened(file, open_file) as opened:
+        assert isinstance(opened, _ParquetReader)
+        there = opened
+
+        def blocks(names: list[str]) -> Iterator[pa.Table]:
+            return there.blocks(names, most_rows)
+
+        yield from _key_blocks(opened, file, rules, with_numbers, blocks)
+
+
 @dataclass(frozen=True, slots=True)
 class RowGroups:
     """An open file by row groups. `bounds` are those of the first key column in statistics."""
@@ -74,7 +86,7 @@ def row_groups(
     """Open a file by row groups. Raises as `read_rows`, also in `RowGroups.read`."""
     check_cancelled()
     with _opened(file, open_file) as opened:
-        assert not isinstance(opened, _Orc)
+        assert isinstance(opened, _ParquetReader)
         grouped = opened
 
         def read(group: int) -> KeyRows:
@@ -99,19 +111,30 @@ def _key_rows(
     with_numbers: bool,
     read: Callable[[list[str]], pa.Table],
 ) -> KeyRows:
+    (rows,) = _key_blocks(opened, file, rules, with_numbers, lambda names: iter([read(names)]))
+    return rows
+
+
+def _key_blocks(
+    opened: _Opened,
+    file: MergeFile,
+    rules: MergeRules,
+    with_numbers: bool,
+    read: Callable[[list[str]], Iterator[pa.Table]],
+) -> Iterator[KeyRows]:
     key = _key_names(opened, file, rules)
     there = set(opened.names)
     fields = [name if name in there else None for name in rules.columns[file.schema_id].sequence]
     numbers = [_SEQUENCE] if with_numbers else []
     kinds = [_KIND] if rules.may_retract(file) and opened.may_retract() else []
     wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
-    table = read(list(dict.fromkeys(wanted)))
-    return KeyRows(
-        key=[table.column(name) for name in key],
-        fields=[None if name is None else table.column(name) for name in fields],
-        numbers=_numbers(table) if numbers else None,
-        retracts=_retracting(table) if kinds else None,
-    )
+    for table in read(list(dict.fromkeys(wanted))):
+        yield KeyRows(
+            key=[table.column(name) for name in key],
+            fields=[None if name is None else table.column(name) for name in fields],
+            numbers=_numbers(table) if numbers else None,
+            retracts=_retracting(table) if kinds else None,
+        )
 
 
 def read_kinds(file: MergeFile, rules: MergeRules, open_file: OpenFile) -> Kinds:
@@ -149,6 +172,11 @@ class _ParquetReader:
         batches = list(islice(self._file.iter_batches(first, columns=columns), 1))
         # A batch ends with its row group.
         return pa.Table.from_batches(batches) if batches else self._file.read(columns=columns)
+
+    def blocks(self, columns: list[str], most_rows: int) -> Iterator[pa.Table]:
+        for batch in self._file.iter_batches(most_rows, columns=columns):
+            check_cancelled()
+            yield pa.Table.from_batches([batch])
 
     def group(self, columns: list[str], number: int) -> pa.Table:
         return self._file.read_row_group(number, columns=columns)
@@ -197,8 +225,8 @@ class _Orc:
         return True
 
 
-_Opened = _ParquetReader | _Orc | AvroRows
-_READERS: dict[str, Callable[[Any], _Opened]] = {"parquet": _ParquetReader, "orc": _Orc, "avro": AvroRows}
+_Opened = _ParquetReader | _Orc
+_READERS: dict[str, Callable[[Any], _Opened]] = {"parquet": _ParquetReader, "orc": _Orc}
 
 
 @contextmanager
@@ -211,7 +239,7 @@ def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
                     f"{file.path} has {counted(opened.rows, 'row')}; its manifest says {file.row_count:,}"
                 )
             yield opened
-        except (pa.ArrowInvalid, pa.ArrowKeyError, BadAvro, OSError) as error:
+        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
             raise Corrupt(f"{file.path} can't be read ({error})") from error
 
 

@@ -50,32 +50,18 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     return [bits_of[index] for index in range(len(files))]
 
 
-def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[Bits] | None:
-    """The bits of each file's first rows, up to the greatest key to which all files were read.
-
-    At most `first` rows of a file are read. None if they are not sorted by key. Raises as `survivors`.
-    """
-    files, rules = group.files, group.rules
-    with_numbers = ages_overlap(files)
-    rows = [read_rows(file, rules, open_file, with_numbers=with_numbers, first=first) for file in files]
-    truths = surviving_rows(rules, files, rows)
-    ranks = _ranks(rules, rows)
-    if not all((each[1:] > each[:-1]).all() for each in ranks):
-        return None
-    ends = [
-        rank[-1] for rank, file in zip(ranks, files, strict=True) if len(rank) and len(rank) < file.row_count
-    ]
-    told = [np.searchsorted(rank, min(ends), side="right") if ends else len(rank) for rank in ranks]
-    return [Bits.of(truths[index][: told[index]]) for index in range(len(files))]
-
-
 def by_age(files: Sequence[MergeFile]) -> list[int]:
     """The indexes of the files, from the oldest to the newest."""
     return sorted(range(len(files)), key=lambda each: (files[each].min_sequence, files[each].max_sequence))
 
 
-def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[NDArray[np.int64]]:
+def key_order(rules: MergeRules, rows: Sequence[KeyRows]) -> list[SortKey]:
     """A number for each row of each file. The numbers compare as the keys do."""
+    keys = _keys(rules, rows)
+    return [each[0] for each in keys.numbers] if keys.is_one_number else _ranks(rules, rows)
+
+
+def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[SortKey]:
     sort_keys: list[SortKey] = []
     for index, type_text in enumerate(rules.key_types):
         if is_text(type_text):

@@ -1,12 +1,11 @@
 """Find which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
 
-The steps: `rules.merge_rules` (if it raises `Unmergeable`, the Python source reads), `rules.merge_file` for
+The steps: `rules.merge_rules` (if it raises `Unmergeable`, others read), `rules.merge_file` for
 every data file, `overlap.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -15,20 +14,22 @@ from paimark.core.cancelling import map_cancellable
 from paimark.core.errors import UsageError
 from paimark.core.spark.incremental.delta import earlier, survivors_since
 from paimark.core.spark.incremental.kept_keys import KeptKeys
-from paimark.core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
+from paimark.core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES, LOCAL_BYTES, REUSE
 from paimark.core.spark.merging.bit_cache import BitCache
-from paimark.core.spark.merging.model import Bits, MergeGroup
+from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from paimark.core.spark.merging.opening import OpenFile, file_opener
-from paimark.core.spark.merging.survive import first_survivors, survivors
+from paimark.core.spark.merging.pieces import first_survivors, survivors_in_pieces
+from paimark.core.spark.merging.survive import survivors
 from paimark.core.spark.merging.vectors import vector_bits
-from paimark.core.spark.native.by_tasks.merging import merged_by_tasks
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.sort_keys import is_text
 
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
-# Avro is not columnar: Python takes microseconds for each row.
-_MOST_AVRO_ROWS = 50_000
+# Of a larger group, pieces take less time than all of it at once: they stay in the processor's caches.
+_MOST_AT_ONCE = 1 << 22
+# The rows of a piece.
+_FEWEST_ROWS, _MOST_ROWS = 1 << 14, 1 << 20
 _KEPT_BYTES = 128 << 20
 # How many first rows of a file `first_bits` reads, in turn, and from how many files at most.
 _HEADS = (1 << 12, 1 << 16)
@@ -43,21 +44,17 @@ def merge_bits(
 ) -> dict[str, Bits]:
     """The bits of all files in `groups`, by path; `options` (the catalog's) open the files.
 
-    A group's bits never change, and are cached for later queries. They are made in this process, or on the
-    session's executors if the keys need more memory than the setting allows. Raises `FileMissing`, `Corrupt`,
-    `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is not a number.
+    A group's bits never change, and are cached for later queries. If its keys need more memory than the
+    setting allows, it is merged piece by piece. Raises `FileMissing`, `Corrupt`, `Unavailable`,
+    `Unmergeable`, and `UsageError` for a setting that is not a number.
     """
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     unknown = {index: group for index, group in enumerate(groups) if index not in cached}
-    most_local = _number(conf, LOCAL_BYTES)
-    if unknown and most_local:
+    most = _number(conf, LOCAL_BYTES)
+    if unknown and most:
         cached |= _bits_from_earlier(conf, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
-    uncached = [groups[index] for index in missing]
-    if _bytes_here(uncached) <= most_local:
-        merged = _bits_here(options, uncached)
-    else:
-        merged = _bits_by_tasks(conf, options, uncached)
+    merged = _merged(options, [groups[index] for index in missing], most)
     for index, bits in zip(missing, merged, strict=True):
         cached[index] = bits
         _kept.put(groups[index], bits)
@@ -94,10 +91,9 @@ def is_nearly_cached(group: MergeGroup) -> bool:
     return is_cached(group) or earlier(group, _kept, merged_only=True) is not None
 
 
-def uncached_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
-    """About how many bytes of keys `merge_bits` would read; infinite if the executors would merge them."""
-    uncached = _bytes_here(group for group in groups if not is_nearly_cached(group))
-    return math.inf if uncached > _number(conf, LOCAL_BYTES) else uncached
+def uncached_bytes(groups: Iterable[MergeGroup]) -> int:
+    """About how many bytes of keys `merge_bits` would read."""
+    return sum(_key_bytes(group) for group in groups if not is_nearly_cached(group))
 
 
 def _bits_from_earlier(
@@ -126,11 +122,14 @@ def _number(conf: SessionConf, setting: str) -> int:
         raise UsageError(f"{setting} is {text!r}, which is no number") from error
 
 
-def _bits_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
+def _merged(options: Mapping[str, str], groups: Sequence[MergeGroup], most: int) -> list[list[Bits]]:
+    """`most` are the bytes that the keys of a group may take."""
     open_file = file_opener(options)
     batches = _batches(groups)
     # Threads help here: Arrow and numpy release the GIL.
-    results = map_cancellable(lambda indexes: _bits([groups[index] for index in indexes], open_file), batches)
+    results = map_cancellable(
+        lambda indexes: _bits([groups[index] for index in indexes], open_file, most), batches
+    )
     bits = dict(zip(chain(*batches), chain(*results), strict=True))
     return [bits[index] for index in range(len(groups))]
 
@@ -144,27 +143,30 @@ def _batches(groups: Sequence[MergeGroup]) -> list[list[int]]:
     return list(together.values())
 
 
-def _bits(groups: Sequence[MergeGroup], open_file: OpenFile) -> list[list[Bits]]:
+def _bits(groups: Sequence[MergeGroup], open_file: OpenFile, most: int) -> list[list[Bits]]:
     if groups[0].has_vector:
         return [[bits] for bits in vector_bits([group.files[0] for group in groups], open_file)]
-    return [survivors(group, open_file) for group in groups]
+    return [_survivors(group, open_file, most) for group in groups]
 
 
-def _bits_by_tasks(
-    conf: SessionConf, options: Mapping[str, str], groups: Sequence[MergeGroup]
-) -> list[list[Bits]]:
-    results = merged_by_tasks(conf.spark, options, groups, _number(conf, TASK_ROWS))
-    rest = iter(_bits_here(options, [groups[index] for index, bits in enumerate(results) if bits is None]))
-    return [next(rest) if bits is None else bits for bits in results]
+def _survivors(group: MergeGroup, open_file: OpenFile, most: int) -> list[Bits]:
+    is_large = _key_bytes(group) > most or group.row_count > _MOST_AT_ONCE
+    if not is_large or len(group.files) == 1:
+        return survivors(group, open_file)
+    if group.has_row_numbers:
+        rows = min(max(most // _row_bytes(group), _FEWEST_ROWS), _MOST_ROWS)
+        bits = survivors_in_pieces(group, open_file, rows)
+        return survivors(group, open_file) if bits is None else bits
+    if _key_bytes(group) > most:
+        raise Unmergeable("more rows of orc files replace others than are merged at once")
+    return survivors(group, open_file)
 
 
-def _bytes_here(groups: Iterable[MergeGroup]) -> float:
-    """About how many bytes merging these takes in this process; infinite if it would take too long."""
-    avro_rows = key_bytes = 0
-    for group in groups:
-        # With a deletion vector no rows are read.
-        if not group.has_vector:
-            avro_rows += sum(file.row_count for file in group.files if file.format == "avro")
-        types = [*group.rules.key_types, *group.rules.sequence_types]
-        key_bytes += group.row_count * sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)
-    return math.inf if avro_rows > _MOST_AVRO_ROWS else key_bytes
+def _key_bytes(group: MergeGroup) -> int:
+    """About how many bytes its keys take in memory."""
+    return group.row_count * _row_bytes(group)
+
+
+def _row_bytes(group: MergeGroup) -> int:
+    types = [*group.rules.key_types, *group.rules.sequence_types]
+    return sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)

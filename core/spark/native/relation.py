@@ -100,8 +100,6 @@ class Relations:
     def _make_format(self, file_format: str, with_bits: bool) -> Any:
         if not with_bits:
             return getattr(self._plain, file_format)()
-        if file_format == "avro":
-            return new_instance(self._session, "scans.SurvivingAvro")
         return getattr(new_instance(self._session, "scans.SurvivingRows"), file_format)()
 
     @once_for_all

@@ -302,6 +302,8 @@ def _merged(
     if all(file_format == "parquet" for _, file_format in live.kinds):
         return merged
     for file in (file for group in merged for file in group.files if not file.has_row_numbers):
+        if file.format == "avro":
+            raise NotNative("rows of avro files that replace others")
         if file.is_sparse:
             raise NotNative(f"few rows are left of the many that an {file.format} file was made of")
     return merged

@@ -82,7 +82,8 @@ def test_doctor_says_it(
     assert "stray" not in ran.out and "guard" not in ran.out
 
 
-@pytest.mark.parametrize("layout", ["pointer", "overwrite"])
+# An overwrite starts Spark.
+@pytest.mark.parametrize("layout", ["pointer", pytest.param("overwrite", marks=pytest.mark.long)])
 def test_a_replacement_that_ended_is_none(context: Context, layout: str) -> None:
     branched(context)
     done(context, "replace-main-branch", name="fix", layout=layout)

@@ -1,4 +1,4 @@
-"""On a real cluster: a master and two workers. In this order, as the last test takes the workers away."""
+"""On a real cluster: a master and workers. In this order, as the last test takes the workers away."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from tests.spark.written_tables import lineage_of, order, run_write, version
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    with standalone(tmp_path_factory.mktemp("cluster") / "spark") as running:
+def cluster(tmp_path_factory: pytest.TempPathFactory, is_long: bool) -> Iterator[Standalone]:
+    """With one worker, where no test that needs two of them runs."""
+    place = tmp_path_factory.mktemp("cluster") / "spark"
+    with standalone(place, workers=2 if is_long else 1) as running:
         yield running
 
 

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES, SCAN
 from paimark.core.spark.protocol import Failed
 from tests.actions.acting import context_on
 from tests.interop.judge import Judge, JudgeError
@@ -110,7 +110,7 @@ def ask_after(
         error.add_note("\n".join([f"seed {history.table.seed}", *history.story]))
         raise
     finally:
-        for setting in (SCAN, LOCAL_BYTES, TASK_ROWS, "spark.sql.session.timeZone"):
+        for setting in (SCAN, LOCAL_BYTES, "spark.sql.session.timeZone"):
             assert ask(engine, f"RESET {setting}").finish
         history.end()
     return tally
@@ -146,7 +146,6 @@ def _change_settings(random: Random, engine: Engine) -> None:
         [
             (SCAN, random.choice(["auto", "auto", "library", "python"])),
             (LOCAL_BYTES, random.choice(["0", str(1 << 30)])),
-            (TASK_ROWS, random.choice(["5", str(1 << 22)])),
             ("spark.sql.session.timeZone", random.choice(ZONES)),
         ]
     )

@@ -12,7 +12,6 @@ import pytest
 
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import LOCAL_BYTES
 from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.spark.engine_fixture import Answer, ask, by_pypaimon, in_order
 from tests.spark.stores.engines import upload
@@ -45,14 +44,12 @@ def on_secure(
 
 
 def all_ways(engine: Engine) -> None:
-    """By Spark's own readers, with keys merged here and by tasks, and by pypaimon."""
+    """By Spark's own readers, and by pypaimon."""
     answers: list[Answer] = [ask(engine, SQL)]
     with by_pypaimon(engine):
         answers.append(ask(engine, SQL))
-    ask(engine, f"SET {LOCAL_BYTES}=0")
-    answers.append(ask(engine, SQL.replace("5", "4")))
-    assert [answer.readings[0].scan for answer in answers] == ["native", "python source", "native"]
-    first, second, _ = (in_order(answer.rows) for answer in answers)
+    assert [answer.readings[0].scan for answer in answers] == ["native", "python source"]
+    first, second = (in_order(answer.rows) for answer in answers)
     assert first == second and len(first) == 8
 
 

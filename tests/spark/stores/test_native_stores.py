@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from tests.conftest import ORDERS
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.generated_tables import Generated, generate
-from tests.spark.native.test_native import agreed, orders
+from tests.spark.native.test_native import agreed
 from tests.spark.stores.engines import SECRET, door, on_hdfs, on_s3, store_jars, upload
 from tests.spark.stores.faulty import Door
 from tests.spark.test_differential import agree
@@ -69,7 +68,7 @@ def test_stores_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path, 
 
 @pytest.mark.long
 def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path) -> None:
-    """Of partitions and of an older schema; and merged ones."""
+    """Of partitions and of an older schema."""
     name = "avros.plain"
     options = {"file.format": "avro"}
     create_table(tmp_path, name, AVRO, partition_keys=["part"], options=options)
@@ -80,11 +79,6 @@ def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Pa
         added = [(n << 40, -n, n / 3, n % 2 == 0, f"é{n}", "a/b %41") for n in range(start, start + 3)]
         columns = zip(*added, (None,) * len(schema), strict=True)
         commit(tmp_path, name, pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema))
-    create_table(
-        tmp_path, "avros.keyed", ORDERS, primary_keys=["order_id"], options={"bucket": "1", **options}
-    )
-    for first in (1, 2):
-        commit(tmp_path, "avros.keyed", orders(first, 3, "a"))
     upload(tmp_path, engine.settings)
     found = agreed(engine, f"SELECT * FROM {name}")
     assert fields(found) == sorted(judge.rows(tmp_path, name), key=repr)
@@ -95,8 +89,6 @@ def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Pa
     (summed,) = agreed(engine, f"SELECT sum(whole) AS whole, count(words) AS n FROM {name} VERSION AS OF 2")
     assert summed == {"whole": 15 << 40, "n": 6}
     assert ask(engine, f"EXPLAIN SELECT * FROM {name}").explained.startswith(f"scan: native {name} at ")
-    keyed = agreed(engine, "SELECT * FROM avros.keyed")
-    assert fields(keyed) == sorted(judge.rows(tmp_path, "avros.keyed"), key=repr)
 
 
 def fields(rows: list[dict[str, Any]]) -> list[list[Any]]:

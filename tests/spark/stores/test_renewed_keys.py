@@ -13,7 +13,7 @@ import pytest
 
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT, LOCAL_BYTES
+from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 from tests.spark.standalone import SPARING, standalone
 from tests.spark.stores.engines import engine_on, store_jars
@@ -125,7 +125,6 @@ def check_renewal(keys: Keys, engine: Engine) -> None:
         assert in_order(rows(engine, "SELECT * FROM kept")) == viewed["kept"]
         assert not keys.door.served
     assert rows(engine, LOOKUP) == lookup
-    rows(engine, f"SET {LOCAL_BYTES}=0")
     merged = rows(engine, UNREAD)
     with by_pypaimon(engine):
         assert in_order(rows(engine, UNREAD)) == in_order(merged)

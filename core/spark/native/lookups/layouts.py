@@ -6,12 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pypaimon.schema.data_types import AtomicType, DataField
 from pyspark.sql.types import ByteType, DataType, LongType, StructField, StructType
 
-from paimark.core.spark.merging.model import MergeRules
-from paimark.core.spark.native.by_tasks.merging import read_types
-from paimark.core.spark.native.columns import as_stored
+from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.narrow import ages_overlap
+from paimark.core.spark.native.columns import table_types
 from paimark.core.spark.native.state import TableState
+from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.stored_columns import KEY_PREFIX
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
@@ -72,18 +74,15 @@ def file_layout(reads: Reads, schema_id: int, file_format: str, form: FileForm) 
     if form in ("keyed", "thin"):
         assert reads.rules is not None
         names = reads.rules.columns[schema_id]
-        key_types = as_stored(read_types(reads.rules.key_types), file_format)
+        key_types = read_types(reads.rules.key_types)
         for name, column, field in zip(reads.key, names.key, key_types, strict=True):
             stored = column if form == "keyed" else column.removeprefix(KEY_PREFIX)
             index_by_name[name] = columns.index_of(stored, field.dataType)
             keys.append(index_by_name[name])
         sequence_types = read_types(reads.rules.sequence_types)
-        if as_stored(sequence_types, file_format) != sequence_types:
-            raise CannotLookUp(*sequence_types.names)
         for stored_as, field in zip(names.sequence, sequence_types, strict=True):
             sequence.append(-1 if stored_as is None else columns.index_of(stored_as, field.dataType))
-        (kind_type,) = as_stored(StructType([StructField(_KIND, ByteType())]), file_format)
-        number, kind = columns.index_of(_SEQUENCE, LongType()), columns.index_of(_KIND, kind_type.dataType)
+        number, kind = columns.index_of(_SEQUENCE, LongType()), columns.index_of(_KIND, ByteType())
     sources = _sources(reads, schema_id, file_format, columns)
     for field in reads.equal:
         if field.name not in index_by_name:
@@ -104,6 +103,41 @@ def file_layout(reads: Reads, schema_id: int, file_format: str, form: FileForm) 
         "sorted": -1 if number < 0 else [field.name for field in reads.equal].index(reads.key[0]),
         "made": sources,
     }
+
+
+def rules_fields(rules: MergeRules) -> dict[str, Any]:
+    """The input of `MergeRules.java`."""
+    return {
+        "key": read_types(rules.key_types).jsonValue(),
+        "sequence": read_types(rules.sequence_types).jsonValue(),
+        "descending": rules.descending,
+        "ignore_delete": rules.ignore_delete,
+    }
+
+
+def read_types(types: Sequence[str]) -> StructType:
+    """The Spark types with which columns of these types (Paimon's texts) are read."""
+    fields = [
+        DataField(index, f"c{index}", AtomicType(each.upper().removesuffix(" NOT NULL")))
+        for index, each in enumerate(types)
+    ]
+    return table_types(fields)
+
+
+def needs_numbers(files: Sequence[MergeFile]) -> bool:
+    """Whether the newest version of a key can only be found by the rows' sequence numbers."""
+    return ages_overlap(files) or not all(file.has_row_numbers for file in files)
+
+
+def keep_zeros(groups: Sequence[MergeGroup]) -> bool:
+    """Whether Spark's readers distinguish -0.0 from 0.0, which is greater. The groups must be of one table.
+
+    ORC's reader returns the first of successive equal numbers for all of them.
+    """
+    types = (*groups[0].rules.key_types, *groups[0].rules.sequence_types) if groups else ()
+    if {ColumnType.of(each).name for each in types}.isdisjoint(("FLOAT", "DOUBLE")):
+        return True
+    return all(file.format != "orc" for group in groups for file in group.files)
 
 
 def _sources(

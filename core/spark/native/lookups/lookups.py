@@ -24,10 +24,18 @@ from paimark.core.spark.merging.model import MergeGroup, MergeRules
 from paimark.core.spark.merging.opening import file_opener
 from paimark.core.spark.merging.survive import by_age
 from paimark.core.spark.native.bitmap import merge_bits
-from paimark.core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, rules_fields
 from paimark.core.spark.native.first_rows import SMALL_RESULT
 from paimark.core.spark.native.lookups.footers import Footers
-from paimark.core.spark.native.lookups.layouts import CannotLookUp, FileForm, Reads, file_layout, layout_name
+from paimark.core.spark.native.lookups.layouts import (
+    CannotLookUp,
+    FileForm,
+    Reads,
+    file_layout,
+    keep_zeros,
+    layout_name,
+    needs_numbers,
+    rules_fields,
+)
 from paimark.core.spark.native.lookups.selected_rows import SelectedRows, selected_rows
 from paimark.core.spark.native.needs import ViewNeeds
 from paimark.core.spark.native.pruning import Pruner

@@ -68,13 +68,6 @@ def test_a_query_takes_two_calls_and_a_snapshot_one_more(counting: Counting) -> 
     assert counting.run("SELECT max(id) - 1 FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 2, 1)
 
 
-def test_jobs_that_merge_while_a_table_is_opened_bear_the_tag(counting: Counting) -> None:
-    assert counting.run("SET spark.paimark.merge.localBytes = 0").how == ""
-    # One that merges, one that counts.
-    took = counting.run("SELECT sum(v) FROM d.merged WHERE id > 1")
-    assert (took.how, took.jobs) == ("", 2)
-
-
 def test_what_a_view_was_made_of_goes_with_it(counting: Counting) -> None:
     before = counting.run("SELECT 1").views
     for table in ("appended", "merged", "appended"):

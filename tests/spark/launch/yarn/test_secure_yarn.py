@@ -11,7 +11,6 @@ from contextlib import closing
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import LOCAL_BYTES
 from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.cli.command import CommandResult, program
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
@@ -65,7 +64,6 @@ def test_with_a_keytab_that_only_this_machine_has(on_yarn: OnYarn, monkeypatch: 
 
 def reads_by_all_ways(engine: Engine) -> None:
     query = "SELECT * FROM shop.orders VERSION AS OF {}"
-    ask(engine, f"SET {LOCAL_BYTES}=0")
     native = ask(engine, query.format(5))
     assert native.readings[0].scan == "native" and len(native.rows) == 8
     with by_pypaimon(engine):
@@ -91,7 +89,6 @@ def test_a_warehouse_that_is_not_on_the_default_file_system(on_yarn: OnYarn) -> 
     """Its executors have a token of both. Python there finds only that of a name service."""
     with closing(on_yarn.engine(f"hdfs://localhost:{on_yarn.secure.active}{on_yarn.path}")) as engine:
         engine.wait_ready(400)
-        ask(engine, f"SET {LOCAL_BYTES}=0")
         native = ask(engine, "SELECT * FROM shop.orders VERSION AS OF 5")
     assert native.readings[0].scan == "native" and len(native.rows) == 8
     opened = on_yarn.accesses("open")

@@ -25,7 +25,8 @@ from paimark.core.spark.merging.keys import KeyReader
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
 from paimark.core.spark.merging.opening import file_opener
 from paimark.core.spark.merging.overlap import overlap_groups
-from paimark.core.spark.merging.survive import first_survivors, survivors
+from paimark.core.spark.merging.pieces import first_survivors, survivors_in_pieces
+from paimark.core.spark.merging.survive import survivors
 from paimark.core.spark.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
 
 MOMENT = dt.datetime(1582, 10, 4, 1, 2, 3, 456789)
@@ -109,6 +110,12 @@ def test_the_newest_version_of_a_key_survives(bucket: Bucket) -> None:
             assert bits.rows == file.row_count
             assert bits.popcount() == bits.truths().sum()
             found[file.path] = bits.truths().tolist()
+        for most in (1, 12, 1000):
+            in_pieces = survivors_in_pieces(group, opener, most)
+            assert in_pieces is not None
+            assert [bits.truths().tolist() for bits in in_pieces] == [
+                found[file.path] for file in group.files
+            ]
         for first in (1, 3, 1000):
             some = first_survivors(group, opener, first)
             assert some is not None

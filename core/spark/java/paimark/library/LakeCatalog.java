@@ -1,13 +1,9 @@
 package paimark.library;
 
-import java.io.FileNotFoundException;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.apache.paimon.Snapshot;
-import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.schema.SchemaManager;
@@ -35,7 +31,7 @@ public final class LakeCatalog extends ReadOnlyCatalog {
 
     private String name;
     private Path warehouse;
-    private FileIO files;
+    private StoreFiles files;
     private LibraryReads reads;
 
     public LakeCatalog() {
@@ -51,7 +47,7 @@ public final class LakeCatalog extends ReadOnlyCatalog {
         this.name = name;
         warehouse = new Path(address);
         reads = new LibraryReads((SparkSession) SparkSession.active());
-        files = reads.files(warehouse);
+        files = new StoreFiles(reads.files(warehouse));
     }
 
     @Override
@@ -114,7 +110,7 @@ public final class LakeCatalog extends ReadOnlyCatalog {
     }
 
     private SchemaManager schemas(LakeName found) {
-        return new SchemaManager(files, found.path, found.branch == null ? "main" : found.branch);
+        return new SchemaManager(files.io, found.path, found.branch == null ? "main" : found.branch);
     }
 
     private LakeName find(Identifier wanted) throws NoSuchTableException {
@@ -166,19 +162,6 @@ public final class LakeCatalog extends ReadOnlyCatalog {
     }
 
     private List<String> folders(Path place) {
-        try {
-            List<String> found = new ArrayList<>();
-            for (FileStatus each : files.listStatus(place)) {
-                if (each.isDir()) {
-                    found.add(each.getPath().getName());
-                }
-            }
-            found.sort(null);
-            return found;
-        } catch (FileNotFoundException gone) {
-            return List.of();
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
-        }
+        return files.names(place, FileStatus::isDir);
     }
 }

@@ -1,9 +1,5 @@
 package paimark.library;
 
-import java.io.FileNotFoundException;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
 import org.apache.spark.sql.connector.catalog.Identifier;
 
@@ -32,7 +28,7 @@ final class LakeName {
     }
 
     /** Null: there is no such table or branch. */
-    static LakeName of(FileIO files, Path warehouse, Identifier wanted) {
+    static LakeName of(StoreFiles files, Path warehouse, Identifier wanted) {
         String[] parts = wanted.name().split("\\$", -1);
         if (wanted.namespace().length != 1 || parts.length > 3 || !isSafe(wanted.namespace()[0]) || !isSafe(parts[0])) {
             return null;
@@ -49,7 +45,7 @@ final class LakeName {
         boolean isMain = named.equals(MAIN);
         String branch = isMain ? mainBranch(files, path) : named;
         Path root = branch == null ? path : new Path(path, "branch/branch-" + branch);
-        if (!exists(files, new Path(root, "schema"))) {
+        if (!files.exists(new Path(root, "schema"))) {
             return null;
         }
         String system = parts.length > next ? parts[next] : null;
@@ -57,31 +53,18 @@ final class LakeName {
     }
 
     /** The branch that the main-branch file names; null if the table's own directory is main. */
-    private static String mainBranch(FileIO files, Path path) {
-        try {
-            String named = files.readFileUtf8(new Path(path, "branch/MAIN-BRANCH")).trim();
-            if (!named.isEmpty() && !isSafe(named)) {
-                throw new IllegalStateException(path + "/branch/MAIN-BRANCH does not hold the name of a branch");
-            }
-            return named.isEmpty() ? null : named;
-        } catch (FileNotFoundException none) {
-            return null;
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
+    private static String mainBranch(StoreFiles files, Path path) {
+        String text = files.text(new Path(path, "branch/MAIN-BRANCH"));
+        String named = text == null ? "" : text.trim();
+        if (!named.isEmpty() && !isSafe(named)) {
+            throw new IllegalStateException(path + "/branch/MAIN-BRANCH does not hold the name of a branch");
         }
+        return named.isEmpty() ? null : named;
     }
 
     /** Whether a name is exactly one part of a path. */
     static boolean isSafe(String name) {
         return !name.isBlank() && !name.equals(".") && !name.equals("..")
                 && name.chars().noneMatch(c -> c < 32 || c == 127 || c == '/' || c == '\\');
-    }
-
-    private static boolean exists(FileIO files, Path path) {
-        try {
-            return files.exists(path);
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
-        }
     }
 }

@@ -2,7 +2,6 @@ package paimark.library;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Instant;
@@ -14,8 +13,6 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.paimon.Snapshot;
-import org.apache.paimon.fs.FileIO;
-import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
 
 /**
@@ -39,13 +36,13 @@ final class LakeStates {
     private static final long BARRIER = 9_000_000_000L;
     private static final Pattern VERSION = Pattern.compile("(snapshot\\.|savepoint\\.|watermark-|)(-?[0-9]{1,18})");
 
-    private final FileIO files;
+    private final StoreFiles files;
     private final Path table;
     private final Path root;
     private final String name;
 
     /** {@code branch} is null for the table's own directory; {@code name} is for messages. */
-    LakeStates(FileIO files, Path table, String branch, String name) {
+    LakeStates(StoreFiles files, Path table, String branch, String name) {
         this.files = files;
         this.table = table;
         this.root = branch == null ? table : new Path(table, "branch/branch-" + branch);
@@ -241,12 +238,12 @@ final class LakeStates {
     }
 
     private Snapshot record(Path path) {
-        String text = text(path);
+        String text = files.text(path);
         return text == null ? null : Snapshot.fromJson(text);
     }
 
     private JsonNode json(Path path) {
-        String text = text(path);
+        String text = files.text(path);
         try {
             return text == null ? null : new ObjectMapper().readTree(text);
         } catch (IOException error) {
@@ -254,31 +251,8 @@ final class LakeStates {
         }
     }
 
-    private String text(Path path) {
-        try {
-            return files.readFileUtf8(path);
-        } catch (FileNotFoundException gone) {
-            return null;
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
-        }
-    }
-
     private List<String> names(String folder) {
-        try {
-            List<String> found = new ArrayList<>();
-            Path place = new Path(root, folder);
-            if (files.exists(place)) {
-                for (FileStatus each : files.listStatus(place)) {
-                    found.add(each.getPath().getName());
-                }
-            }
-            return found;
-        } catch (FileNotFoundException gone) {
-            return List.of();
-        } catch (IOException error) {
-            throw new UncheckedIOException(error);
-        }
+        return files.names(new Path(root, folder), each -> true);
     }
 
     private static IllegalArgumentException none(String what) {

@@ -303,8 +303,7 @@ final class FileLookup implements Callable {
         version.fields.read(row, layout.sequence);
         boolean isNumbered = Json.item(file, "numbered").asBoolean();
         version.number = isNumbered ? row.getLong(layout.number) : version.age;
-        version.retracts =
-                Json.item(file, "may_retract").asBoolean() && Version.retracts(row, layout.kind, layout.format);
+        version.retracts = Json.item(file, "may_retract").asBoolean() && Version.retracts(row, layout.kind);
         return version;
     }
 

@@ -140,19 +140,13 @@ final class SurvivingReader extends AbstractFunction1 implements Serializable {
     }
 }
 
-/** Decides which of a file's rows survive; called for one row after the other. */
-interface Survival extends Closeable {
-    /** The row if it survives, else null; or a batch with its surviving rows marked. */
-    Object survivor(Object read);
-}
-
 /** The surviving rows of a file. */
 final class Survivors extends AbstractIterator implements Closeable {
     private final Iterator rows;
-    private final Survival survival;
+    private final NumberedRows survival;
     private Object next;
 
-    public Survivors(Iterator rows, Survival survival) {
+    public Survivors(Iterator rows, NumberedRows survival) {
         this.rows = rows;
         this.survival = survival;
     }
@@ -179,8 +173,8 @@ final class Survivors extends AbstractIterator implements Closeable {
     }
 }
 
-/** In batches, sets the numbers of rows that do not survive to null. */
-final class NumberedRows implements Survival {
+/** Decides which of a file's rows survive: in batches, sets the numbers of the others to null. */
+final class NumberedRows implements Closeable {
     private final FileBits bits;
     private final int place;
     private WritableColumnVector numbers;
@@ -191,7 +185,8 @@ final class NumberedRows implements Survival {
         this.place = place;
     }
 
-    public Object survivor(Object read) {
+    /** The row if it survives, else null; or a batch with its surviving rows marked. */
+    Object survivor(Object read) {
         if (read instanceof ColumnarBatch) {
             return marked((ColumnarBatch) read);
         }

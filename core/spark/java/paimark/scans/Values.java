@@ -43,14 +43,12 @@ public final class Values {
     private final boolean[] isThere;
     private final long[] numbers;
     private final Object[] others;
-    private int known;
 
     public Values(int[] kinds) {
         this.kinds = kinds;
         this.isThere = new boolean[kinds.length];
         this.numbers = new long[kinds.length];
         this.others = new Object[kinds.length];
-        this.known = kinds.length;
     }
 
     public static int[] kinds(StructType columns) {
@@ -90,11 +88,10 @@ public final class Values {
         return type instanceof BooleanType ? BOOLEAN : WHOLE;
     }
 
-    /** The first columns of a key, in the form of {@code ranges.py}. */
+    /** Values in the form of {@code selected_rows.py}. */
     public static Values of(int[] kinds, JsonNode given) throws IOException {
         Values made = new Values(kinds);
-        made.known = given.size();
-        for (int place = 0; place < made.known; place++) {
+        for (int place = 0; place < kinds.length; place++) {
             JsonNode value = (JsonNode) (Object) given.get(place);
             int kind = kinds[place] % WIDTH;
             made.isThere[place] = !value.isNull();
@@ -220,18 +217,8 @@ public final class Values {
         return false;
     }
 
-    public void copy(Values from) {
-        for (int column = 0; column < kinds.length; column++) {
-            isThere[column] = from.isThere[column];
-            numbers[column] = from.numbers[column];
-            others[column] = from.others[column];
-        }
-    }
-
-    /** Compares as many columns as both have. */
     public int compare(Values other, boolean isDescending) {
-        int columns = Math.min(known, other.known);
-        for (int column = 0; column < columns; column++) {
+        for (int column = 0; column < kinds.length; column++) {
             if (!isThere[column] || !other.isThere[column]) {
                 if (isThere[column] != other.isThere[column]) {
                     return isThere[column] ? 1 : -1;

@@ -4,46 +4,11 @@ import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.io.Serializable;
-import java.util.HashMap;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
 
-/** The input of a task in JSON, and how it reads files, by schema and format. */
-public final class MergeTask implements Serializable {
-    public final String json;
-    public final HashMap readings;
-
-    public MergeTask(String json, HashMap readings) {
-        this.json = json;
-        this.readings = readings;
-    }
-}
-
-/**
- * How to read files of one schema: a reader, and the indexes of the columns in its rows, -1 for a missing one. If
- * the column of row numbers is missing, the task counts rows.
- */
-final class Reading implements Serializable {
-    public final int[] key;
-    public final int[] sequence;
-    public int number = -1;
-    public int kind;
-    public int row = -1;
-    public Function1 read;
-
-    public Reading(int keys, int fields) {
-        this.key = new int[keys];
-        this.sequence = new int[fields];
-    }
-
-    public static String name(String schema, String format, boolean isNumbered, boolean isThin) {
-        return schema + " " + format + (isNumbered ? " numbered" : "") + (isThin ? " thin" : "");
-    }
-}
-
-final class MergeRules implements Serializable {
+/** How a table's rows of one key are compared. */
+final class MergeRules {
     public final int[] keyKinds;
     public final int[] sequenceKinds;
     public final boolean isDescending;
@@ -56,7 +21,7 @@ final class MergeRules implements Serializable {
         this.ignoresDelete = ignoresDelete;
     }
 
-    /** Parses the output of {@code merging.rules_fields}. */
+    /** Parses the output of {@code layouts.rules_fields}. */
     public static MergeRules of(JsonNode rules) {
         return new MergeRules(
                 Values.kinds(Json.schema(rules, "key")),

@@ -1,0 +1,53 @@
+package paimark.library;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.FileStatus;
+import org.apache.paimon.fs.Path;
+
+/** A warehouse's files, each of which may be gone at any time: then there is no text, and there are no names. */
+final class StoreFiles {
+    final FileIO io;
+
+    StoreFiles(FileIO io) {
+        this.io = io;
+    }
+
+    /** Null: there is no such file. */
+    String text(Path path) {
+        try {
+            return io.readFileUtf8(path);
+        } catch (FileNotFoundException gone) {
+            return null;
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** The names in a folder, in order, of those that are {@code wanted}. */
+    List<String> names(Path folder, Predicate<FileStatus> wanted) {
+        try {
+            FileStatus[] found = exists(folder) ? io.listStatus(folder) : new FileStatus[0];
+            return Stream.of(found).filter(wanted).map(each -> each.getPath().getName()).sorted()
+                    .collect(Collectors.toList());
+        } catch (FileNotFoundException gone) {
+            return List.of();
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    boolean exists(Path path) {
+        try {
+            return io.exists(path);
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+}
