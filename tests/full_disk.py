@@ -8,11 +8,14 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_file_over(count: int) -> Iterator[None]:
-    """Meanwhile no file of this process grows over so many bytes: writing fails as on a full disk."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (count, hard))
+def no_file_over(count: int, process: int = 0) -> Iterator[None]:
+    """Meanwhile no file of a process grows over so many bytes: writing fails as on a full disk.
+
+    It is the process with this id, 0 for this one.
+    """
+    soft, hard = resource.prlimit(process, resource.RLIMIT_FSIZE)
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (count, hard))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (soft, hard))

@@ -133,7 +133,6 @@ KINDS: dict[str, Kind] = {
         {"row-tracking.enabled": "true", "data-evolution.enabled": "true"},
         keys=(),
         compacts=False,
-        refused="data evolution",
         uncounted="data evolution",
     ),
 }

@@ -42,8 +42,12 @@ def test_the_promise_holds_for_sessions_that_stay_open() -> None:
 
 
 def test_every_action_is_killed_in_some_way() -> None:
-    """`recover` follows each case; `redo` and `restore` plan and run other actions."""
-    assert {case.action for case in CASES} == ACTIONS.keys() - {"recover", "redo", "restore"}
+    """`recover` follows each case; `redo` and `restore` plan and run other actions.
+
+    A table's directory is moved in one step, which the simulated stores don't have: `tests.actions.tables`.
+    """
+    moves = {"drop-table", "undrop", "rename-table", "delete-dropped"}
+    assert {case.action for case in CASES} == ACTIONS.keys() - {"recover", "redo", "restore", *moves}
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:

@@ -139,7 +139,7 @@ def _library(options: GlobalOptions) -> Iterator[Finding]:
         yield Finding(
             "paimon library",
             "warning",
-            "it was not fetched: what Spark's own readers can't read is read by Python, or not at all",
+            "it was not fetched: no rows are written, and some tables are read by Python, or not at all",
             "Run `paimark jars fetch paimon`.",
         )
         return

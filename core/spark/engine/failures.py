@@ -109,9 +109,7 @@ def sentences(text: str) -> tuple[str, str]:
             "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
         )
     text = _CONDITION.sub("", text.strip())
-    # Over Connect the message has only the last line of a traceback.
-    is_of_python = "Traceback (most recent call last)" in text or text.startswith(_MISSING)
-    if is_of_python and (raised := _PYTHON_ERROR.findall(text)):
+    if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
         kind, message = raised[-1]
         if kind in _MISSING and (gone := _GONE.search(message)):
             return f"A file that this version needs is not there: {gone['path']}", LOST_FILE

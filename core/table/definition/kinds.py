@@ -255,11 +255,11 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_true("row-tracking.enabled"),
         "gives its rows ids; those that are written again get new ones",
     ),
-    _refused(
+    _by_library(
         "data evolution",
         "`data-evolution.enabled`",
         signs.is_true("data-evolution.enabled"),
-        "uses data evolution, and its rows would lose their ids",
+        "keeps columns of a row in several files; rows that are written again get new ids",
     ),
     _refused(
         "files in another order, indexes by key",
@@ -279,10 +279,16 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_set(r"target-file-row-num"),
         "has files of a number of rows, which this version does not count",
     ),
+    _by_library(
+        "text files",
+        "`file.format` = `csv`, `json`",
+        signs.has("file.format", "csv", "json"),
+        "has files of a format that Python does not write",
+    ),
     _refused(
         "other file formats",
-        "`file.format` other than `parquet`, `orc`, `avro`",
-        signs.has_other("file.format", "parquet", "orc", "avro"),
+        "`file.format` other than `parquet`, `orc`, `avro`, `csv`, `json`",
+        signs.has_other("file.format", "parquet", "orc", "avro", "csv", "json"),
         "has files of a format that this version does not write",
         compacts=True,
     ),

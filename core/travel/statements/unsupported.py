@@ -67,7 +67,7 @@ def _require_known_show(statement: Statement) -> None:
 
 
 def _require_plain_describe(statement: Statement) -> None:
-    """Refuse what `DESCRIBE t` can't have behind or before the name: Spark knows the table as a view."""
+    """Refuse what `DESCRIBE t` can't have behind or before the name: Spark knows only a table's columns."""
     cursor = TokenCursor.of(statement)
     if not (cursor.takes("DESCRIBE") or cursor.takes("DESC")) or not statement.uses:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -15,6 +15,7 @@ from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write import find_target
 from paimark.core.storage.local import LocalFiles
+from tests.full_disk import no_file_over
 from tests.interop.written import Table
 from tests.paimon import read_rows
 from tests.spark.library.session import writes_of
@@ -48,6 +49,29 @@ def test_a_task_that_fails_leaves_no_file_of_any_task(
     assert table.files() == before
 
 
+@pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])
+def test_a_full_disk_leaves_nothing_and_the_next_write_lands(
+    tmp_path: Path, spark_of_library: SparkSession, keys: list[str]
+) -> None:
+    table = Table(tmp_path, "d.t", COLUMNS, keys=keys, options={"bucket": "1"} if keys else {})
+    rows = spark_of_library.range(50_000).selectExpr("int(id) AS k", "int(id) AS v")
+    writes, target = begun(spark_of_library, table)
+    # Java unpacks libraries of its own at the first write.
+    assert writes.write(target, rows.limit(1)) is not None
+    before = table.files()
+    writes, target = begun(spark_of_library, table)
+    java: Any = spark_of_library._jvm
+    process = int(java.java.lang.ProcessHandle.current().pid())
+    with (
+        no_file_over(20_000, process),
+        pytest.raises((CapturedException, Py4JJavaError), match="File too large"),
+    ):
+        writes.write(target, rows)
+    assert table.files() == before
+    assert writes.write(target, rows) is not None
+    assert len(read_rows(table.warehouse, table.name)) == 50_000 + (not keys)
+
+
 def test_a_null_where_none_may_be_is_told_in_our_words(
     tmp_path: Path, spark_of_library: SparkSession
 ) -> None:
@@ -64,6 +88,11 @@ def test_a_table_that_paimon_does_not_open_is_refused(tmp_path: Path, spark_of_l
     writes, target = begun(spark_of_library, table)
     with pytest.raises(Refused, match=r"Paimon does not open d\.t: You should define a 'bucket-key'"):
         writes.require(target)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("paimark.core.spark.library.writes.is_loaded", lambda session, name: False)
+        with pytest.raises(Refused, match="Rows are written by Paimon's own library") as raised:
+            writes.require(target)
+    assert "paimark jars fetch paimon" in raised.value.hint
 
 
 @pytest.mark.parametrize("partition_keys", [[], ["k"]], ids=["whole", "partitioned"])

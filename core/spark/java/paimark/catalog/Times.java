@@ -11,6 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions$;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -55,8 +57,13 @@ public final class Times {
         if (!planned.analyzed().expressions().forall(Expression::deterministic)) {
             return "changes";
         }
-        InternalRow value = planned.executedPlan().executeCollect()[0];
-        return String.valueOf(value.get(0, DataTypes.TimestampType));
+        LogicalPlan known = ReplaceExpressions$.MODULE$.apply(planned.analyzed());
+        Expression value = (Expression) ((Project) known).projectList().head();
+        if (value.find(each -> each instanceof Unevaluable).isEmpty()) {
+            return String.valueOf(((Alias) value).child().eval(InternalRow.empty()));
+        }
+        // The optimiser replaces what is of the session, such as current_user().
+        return String.valueOf(planned.executedPlan().executeCollect()[0].get(0, DataTypes.TimestampType));
     }
 
     private static boolean isQuery(Expression expression) {
