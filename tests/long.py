@@ -64,6 +64,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     left = config.stash.get(_LEFT_OUT, [])
     if left:
         terminalreporter.write_line(
-            f"LEFT OUT, as they take minutes: {len(left)} tests. make test-long runs them, and "
-            "`pytest -m long --collect-only -q --long` lists them."
+            f"LEFT OUT, as they take long or are much like others: {len(left)} tests. "
+            "make test-long runs them, and `pytest -m long --collect-only -q --long` lists them."
         )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 ZONE = "spark.sql.session.timeZone"
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
+ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 

@@ -29,11 +29,12 @@ from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.resolving import require_versions
 from paimark.core.travel.statements.refused import foreign, require_query_explained, unsupported
+from paimark.core.travel.statements.row_changes import COMMANDS
 from paimark.core.travel.statements.tables import is_of_table
 from paimark.core.travel.statements.unsupported import require_supported
 
 if TYPE_CHECKING:
-    from paimark.core.statements.insert import Inserts
+    from paimark.core.statements.row_statement import RowStatement
 
 _ASLEEP = ("stopped", "resting")
 
@@ -142,9 +143,9 @@ def _listing_events(
 
 
 def action_to_confirm(statement: Statement, database: str | None = None) -> ActionCall | None:
-    """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for a caller that shows its plan first.
+    """The action of a statement, for a caller that shows its plan first.
 
-    None for any other statement. Raises `StatementFailed` for an invalid one.
+    None for an INSERT INTO, and for one that is no action. Raises `StatementFailed` for an invalid one.
     """
     # INSERT INTO removes nothing, so it runs like a query, without a dialog.
     is_shown = is_action(statement) and statement.kind != "insert"
@@ -153,11 +154,11 @@ def action_to_confirm(statement: Statement, database: str | None = None) -> Acti
 
 def is_action(statement: Statement) -> bool:
     """Whether an action does it, with a plan, refusals and a question."""
-    return statement.kind in ("call", "alter", "insert", "overwrite") or is_of_table(statement)
+    return statement.kind in ("call", "alter", "insert", "overwrite", *COMMANDS) or is_of_table(statement)
 
 
 def is_unsupported(statement: Statement) -> bool:
-    """Whether it would define something or remove rows, like CREATE TABLE and DELETE, and is not supported.
+    """Whether it would define something or remove rows, like CREATE TABLE and TRUNCATE, and is not supported.
 
     False for a statement with an unknown first word: usually it is misspelt, and Spark reports where.
     """
@@ -166,8 +167,8 @@ def is_unsupported(statement: Statement) -> bool:
     return statement.removes_rows or statement.kind == "ddl"
 
 
-def action_call(statement: Statement, database: str | None) -> tuple[ActionCall, Inserts | None]:
-    """The action of a statement, and for an INSERT also the INSERT. Raises `StatementFailed`."""
+def action_call(statement: Statement, database: str | None) -> tuple[ActionCall, RowStatement | None]:
+    """The action of a statement; also the statement, if it writes rows. Raises `StatementFailed`."""
     if is_of_table(statement):
         from paimark.core.statements.tables import action_of_table_statement
 
@@ -182,6 +183,10 @@ def action_call(statement: Statement, database: str | None) -> tuple[ActionCall,
             from paimark.core.statements.insert import action_of_insert
 
             return action_of_insert(statement, database)
+        case "delete" | "update" | "merge":
+            from paimark.core.statements.row_change import action_of_change
+
+            return action_of_change(statement, database)
     return action_of_call(statement, database), None
 
 
@@ -196,7 +201,7 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
-        called, inserts = action_call(statement, database)
+        called, rows_written = action_call(statement, database)
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position
@@ -214,8 +219,8 @@ def _run_action(
             mode.tell(f"refused: {translate(refusal.reason)}")
         raise_first(plan.refusals)
         mode.agree(called.action, plan)
-        if inserts is not None:
-            outcome = yield from inserts.events(context, plan, mode.tell)
+        if rows_written is not None:
+            outcome = yield from rows_written.events(context, plan, mode.tell)
         else:
             outcome = called.action.apply(context, plan, mode.tell)
         facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}

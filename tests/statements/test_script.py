@@ -39,15 +39,18 @@ def test_an_error_names_its_statement_and_its_place_in_the_whole_text() -> None:
             "Statement 2 of 2: FOR SYSTEM_TIME FROM is a",
         ),
         ("SELECT 1; BEGIN SELECT 2; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
-        ("SELECT 1; DROP TABLE shop.t; SELECT 2", "Statement 2 of 3: DROP TABLE is not supported here"),
+        ("SELECT 1; DROP DATABASE shop; SELECT 2", "Statement 2 of 3: DROP DATABASE is not supported here"),
         ("SELECT 1; CREATE TABLE shop.t (a INT)", "Statement 2 of 2: CREATE TABLE is not supported here"),
-        ("SELECT 1; VACUUM t; DELETE FROM t", "Statement 3 of 3: DELETE is not supported here"),
+        (
+            "SELECT 1; VACUUM t; CREATE VIEW v AS SELECT 1",
+            "Statement 3 of 3: CREATE VIEW is not supported here",
+        ),
         (
             "CALL sys.crate_tag(table => 'a.b'); SELECT 1",
             "Statement 1 of 2: There is no procedure sys.crate_tag",
         ),
         ("SELECT 1; INSERT INTO t VALUES (1)", "Statement 2 of 2: No database is chosen to have t"),
-        ("SELECT 1; ALTER TABLE a.b RENAME TO c", "Statement 2 of 2: "),
+        ("SELECT 1; ALTER TABLE a.b FROB c", "Statement 2 of 2: "),
         (
             "SET spark.paimark.sacn = auto; SELECT 1",
             "Statement 1 of 2: There is no setting spark.paimark.sacn",

@@ -120,7 +120,7 @@ def _agree(options: GlobalOptions, narrator: Narrator, action: Action, plan: Pla
     say_plan(plan, narrator.say, terminal_width(sys.stderr), verbose=options.verbose)
     if plan.ask.phrase and not options.yes:
         confirm(plan.ask.phrase)
-    if action.name.startswith("insert-"):
+    if "statement" in plan.arguments:
         narrator.wait("Starting Spark")
 
 

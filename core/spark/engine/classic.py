@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
 from paimark.core.spark.engine.constants import Constants, JavaTimes
-from paimark.core.spark.engine.insert import insert_rows, insert_target
+from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
 from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
@@ -46,6 +46,7 @@ from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.refused import unsupported
+from paimark.core.travel.statements.row_changes import COMMANDS, RowChange
 from paimark.core.travel.statements.shows import created_view, require_view
 
 _SHOWS = (
@@ -106,7 +107,8 @@ class Classic:
         views, database = self.session.views, self.session.state.database
         views.use(database)
         versions = {table.use: name for name, table in named.items()}
-        pins = created_view(statement) is not None
+        # The name of a table that is changed is its own, whatever else the statement reads of it.
+        pins = created_view(statement) is not None or statement.kind in COMMANDS
         return with_versions(statement, versions, pins=pins, database=database, catalogs=views.catalogs)
 
     @contextmanager
@@ -156,8 +158,10 @@ class Classic:
     def _describe(self, job: Job, mode: PlanMode) -> tuple[int, Description]:
         return self.session.views.describe(job.text, job.named, mode, job.order.limit)
 
-    def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
+    def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
+        if isinstance(insert, RowChange):
+            return self._change(job, insert)
         shows = insert is None and not statement.writes and statement.kind != "show"
         parts = (statement, session.state.database, job.order.limit, job.named.values())
         key = plan_key(*parts) if shows else None
@@ -258,6 +262,13 @@ class Classic:
             "unseen": made.unseen,
         }
         job.tell(TaskResult((msgspec.json.encode(fact).decode(),), made.snapshot))
+        return 0, False
+
+    def _change(self, job: Job, change: RowChange) -> tuple[int, bool]:
+        assert job.order.inserting is not None
+        self.session.require_writable()
+        changed = change_rows(self.session, job, change, job.order.inserting)
+        job.tell(TaskResult((msgspec.json.encode(changed).decode(),), changed.snapshot_id))
         return 0, False
 
 

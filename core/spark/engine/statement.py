@@ -46,6 +46,7 @@ from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert, read_insert
+from paimark.core.travel.statements.row_changes import COMMANDS, RowChange, read_change
 from paimark.core.travel.statements.shows import created_view
 
 _AGAIN_SECONDS = 0.3
@@ -124,10 +125,10 @@ class Backend(Protocol):
     def ask(self, job: Job) -> None:
         """Let Spark plan a query while its tables are being opened. `run` raises the errors of planning."""
 
-    def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
+    def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
         """Let Spark run it; return the number of reported rows, and whether there were more.
 
-        For an `insert`, `statement` is its query. Before the first rows, the job reports how tables are read.
+        For an `Insert`, `statement` is its query. Before the first rows, the job reports how tables are read.
         """
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
@@ -245,7 +246,8 @@ class Runner:
     def _run(self, job: Job) -> Finished:
         session, order = self._session, job.order
         session.state.database = order.database
-        statement, insert = read_statement(order.sql), None
+        statement = read_statement(order.sql)
+        insert: Insert | RowChange | None = None
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
         views = session.views
@@ -259,6 +261,8 @@ class Runner:
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
             insert = read_insert(statement)
             statement = read_statement(insert.query)
+        elif order.inserting is not None and statement.kind in COMMANDS:
+            insert = read_change(statement)
         opener = session.opener(self._backend.fold)
         resolved, beneath = self._resolved(opener, statement, order.differing)
         # Only now: the store may have refused the earlier keys when the tables were resolved.
@@ -274,7 +278,11 @@ class Runner:
                 return self._done(job, statement, insert, tables)
 
     def _done(
-        self, job: Job, statement: Statement, insert: Insert | None, tables: Sequence[OpenedTable]
+        self,
+        job: Job,
+        statement: Statement,
+        insert: Insert | RowChange | None,
+        tables: Sequence[OpenedTable],
     ) -> Finished:
         if statement.kind == "explain":
             self._explain(job, tables)

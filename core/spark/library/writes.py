@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from msgspec import structs
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.errors import Refused
+from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.jars import NO_LIBRARY
@@ -24,6 +27,35 @@ from paimark.core.table.lineage.commits import note_last, require_last_commit
 from paimark.core.table.links import require_no_links
 
 _RESCALED = "with a new bucket num"
+
+
+class Counts(NamedTuple):
+    """Rows that a statement changed. `again` are those of files that were written again, changed or not.
+
+    `gone` are records of files that were taken away, where nobody counts the rows that they make.
+    """
+
+    deleted: int
+    updated: int
+    inserted: int
+    again: int
+    gone: int
+
+    @property
+    def said(self) -> str:
+        """`1 row deleted, 2 rows updated`."""
+        known = {"deleted": self.deleted, "updated": self.updated, "inserted": self.inserted}
+        said = [f"{counted(rows, 'row')} {name}" for name, rows in known.items() if rows]
+        if self.gone:
+            return f"files with {counted(self.gone, 'record')} taken away"
+        return ", ".join(said) or f"files with {counted(self.again, 'row')} written again"
+
+
+class Changed(NamedTuple):
+    """What a statement changed; `commit` is None if that was nothing."""
+
+    commit: Committed | None
+    counts: Counts
 
 
 class LibraryWrites:
@@ -85,6 +117,36 @@ class LibraryWrites:
         is_small: bool = False,
     ) -> Any:
         """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
+
+        def fill(write: Any) -> None:
+            if partitions is not None and target.may_go_on:
+                write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
+            elif partitions is not None:
+                write.replace(partitions._jdf)
+            self._write_rows(target, write, frame, is_small)
+
+        is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
+        return self._filled(target, fill, is_partial=is_partial)
+
+    def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
+        """Commit what a statement changes, which `run` runs: it gets Java's table for the statement's target.
+
+        Raises as `write`, and Spark's error of the statement.
+        """
+        write = self._filled(target, lambda write: run(write.changing(target.name)), is_partial=False)
+        counts = Counts(*write.counts())
+        if write.isEmpty():
+            return Changed(None, counts)
+        return Changed(self._committed(structs.replace(target, done=counts.said), write), counts)
+
+    def _committed(self, target: WriteTarget, write: Any) -> Committed | None:
+        made = LibraryCommit(self._warehouse.files, target, write).make()
+        if made is not None:
+            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+        after_commit(target)
+        return made
+
+    def _filled(self, target: WriteTarget, fill: Callable[[Any], None], *, is_partial: bool) -> Any:
         files, root = self._warehouse.files, target.root
         require_writable(target)
         require_conditions(files)
@@ -92,13 +154,8 @@ class LibraryWrites:
         require_no_links(files, root.table)
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(files, target)
-        is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
         write = self._begun(target, is_partial=is_partial)
-        if partitions is not None and target.may_go_on:
-            write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
-        elif partitions is not None:
-            write.replace(partitions._jdf)
-        self._write_rows(target, write, frame, is_small)
+        fill(write)
         require_own_files(files, root, write)
         return write
 

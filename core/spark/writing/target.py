@@ -27,7 +27,8 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     the partitions that rows came for, unless its writer names some. `after_commit` is the step after the
     commit; None for an action, which runs it itself. `lock` is the token of the change that makes the commit,
     None without a lock: the lock must still exist, and its journal must not have `next_entry`, by which
-    another process takes it over.
+    another process takes it over. `done` is what the operation log says of the rows, if not the records that
+    files count.
     """
 
     follows_main: bool
@@ -41,6 +42,7 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     lock: str | None = None
     next_entry: str = ""
     operation: str | None = None
+    done: str = ""
     statement: str | None = None
 
     @property

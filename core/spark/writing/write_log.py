@@ -95,7 +95,7 @@ class WriteLog:
             is_write=True,
         )
         label = target.root.label
-        counts = counts_of(target, changes.records_added, changes.records_removed)
+        counts = target.done or counts_of(target, changes.records_added, changes.records_removed)
         if entry.is_compaction:
             # Its records are the same as before, in other files.
             counts = f"{counted(len(changes.deleted), 'file')} became {len(changes.added)}"

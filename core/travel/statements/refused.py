@@ -7,7 +7,6 @@ from paimark.core.travel.parse.kinds import classify, cte_list_end
 from paimark.core.travel.parse.tokens import keywords
 from paimark.core.travel.parse.uses import Statement
 
-_REWRITE = "INSERT OVERWRITE db.t with a query of the rows that stay does the same."
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."
 _NO_COPY = "Leave it out: each statement reads a table as it is then."
 _VIEWS = "WITH v AS (SELECT ...) names a query; in the console CREATE TEMPORARY VIEW does so for its session."
@@ -18,17 +17,7 @@ _EXPLAIN_OPTIONS = keywords("EXTENDED CODEGEN COST FORMATTED")
 _MOST_WORDS = 8
 # By the first words. The more specific ones come first.
 _HINTS: tuple[tuple[str, str], ...] = (
-    ("DELETE", _REWRITE),
-    (
-        "UPDATE",
-        "INSERT INTO replaces rows by their primary key; INSERT OVERWRITE with a query of all rows serves "
-        "other tables.",
-    ),
-    (
-        "MERGE",
-        "INSERT INTO adds rows, and replaces those with the same primary key; CALL sys.merge_branch merges "
-        "branches.",
-    ),
+    *((word, f"Write {word} as a statement of its own.") for word in ("DELETE", "UPDATE", "MERGE")),
     ("CREATE TABLE", "CREATE TABLE makes a new one; DROP TABLE takes an old one out of the way."),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),
@@ -77,7 +66,7 @@ def unsupported(statement: Statement) -> Refused:
             return Refused(f"{shown} is not supported here", hint)
     return Refused(
         f"{head[0] if head else 'This'} is not supported here",
-        "Queries, INSERT, ALTER TABLE and CALL sys.action(...) are.",
+        "Queries, INSERT, DELETE, UPDATE, MERGE, ALTER TABLE and CALL sys.action(...) are.",
     )
 
 

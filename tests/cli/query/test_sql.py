@@ -141,7 +141,8 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     for words, said in (
         ([insert, "--read-only"], "read-only"),
         (["DROP DATABASE shop", "--dry-run"], "not supported here"),
-        (["DELETE FROM shop.events"], "not supported here"),
+        (["DELETE FROM shop.events", "--yes", "--read-only"], "read-only"),
+        (["UPDATE shop.events SET kind = 'x'"], "--yes"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
         (["DROP TABLE shop.events"], "--yes"),
     ):

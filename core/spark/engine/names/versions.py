@@ -33,11 +33,16 @@ def with_versions(
     written = Counter(_full_name(use, database) for use in versions if use.clause is None)
     # `TABLE t` by the start of its table: Spark's grammar has no place for a clause behind it.
     bare = {name.start: word for word, name in pairwise(statement.tokens) if word.upper == "TABLE"}
+    # Nor behind the source of a MERGE.
+    is_merge = statement.kind == "merge"
+    sources = {name.start for word, name in pairwise(statement.tokens) if is_merge and word.upper == "USING"}
     edits = [
         edit
         for use, version in versions.items()
         if use.clause is not None or pins or written[_full_name(use, database)] > 1
-        for edit in _edits(use, f" VERSION AS OF {literal(version)}", bare.get(use.position))
+        for edit in _edits(
+            use, f" VERSION AS OF {literal(version)}", bare.get(use.position), use.position in sources
+        )
     ]
     edits += [
         Edit(use.position, use.position, f"{CATALOG_NAME}.")
@@ -53,7 +58,10 @@ def _full_name(use: TableUse, database: str | None) -> tuple[str, ...]:
     return use.parts if len(use.parts) > 1 or database is None else (database, *use.parts)
 
 
-def _edits(use: TableUse, version: str, bare: Token | None) -> Iterator[Edit]:
+def _edits(use: TableUse, version: str, bare: Token | None, is_source: bool) -> Iterator[Edit]:
+    if is_source:
+        yield Edit(use.position, use.position, "(SELECT * FROM ")
+        version += ")" if use.alias else f") AS {quoted(use.parts[-1])}"
     if bare is not None:
         yield Edit(bare.start, bare.end, "SELECT * FROM")
     behind = use.name_span[1]

@@ -38,6 +38,7 @@ from paimark.core.spark.stores.addresses import hadoop_address
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
+from paimark.core.travel.statements.row_changes import RowChange
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,7 +169,7 @@ class Connect:
     def ask(self, job: Job) -> None:
         """Nothing to do: opening tables takes no time here."""
 
-    def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
+    def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
         limit = job.order.limit
         job.tell_readings()
         frame = self.session.spark.sql(job.text)

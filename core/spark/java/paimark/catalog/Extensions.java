@@ -21,6 +21,12 @@ public final class Extensions extends AbstractFunction1<SparkSessionExtensions, 
                 return new Swap(session);
             }
         });
+        extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
+            @Override
+            public Rule<LogicalPlan> apply(SparkSession session) {
+                return new Lossless();
+            }
+        });
         return BoxedUnit.UNIT;
     }
 }

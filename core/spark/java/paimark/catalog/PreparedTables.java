@@ -14,11 +14,11 @@ import org.apache.spark.sql.connector.catalog.Table;
  * instead of the table's name. A table that is written once, without a clause, is also found as it is written.
  */
 public final class PreparedTables implements Resolver {
-    private final Map<String, PreparedTable> byName = new ConcurrentHashMap<>();
+    private final Map<String, Table> byName = new ConcurrentHashMap<>();
     private final Map<List<String>, String> written = new ConcurrentHashMap<>();
 
     /** {@code parts} are the database and the table as written; empty for a table that only its name finds. */
-    public void put(String name, List<String> parts, PreparedTable table) {
+    public void put(String name, List<String> parts, Table table) {
         byName.put(name, table);
         if (!parts.isEmpty()) {
             written.put(parts, name);
@@ -40,7 +40,7 @@ public final class PreparedTables implements Resolver {
         if (version != null) {
             return byName.get(version);
         }
-        PreparedTable named = byName.get(name.name());
+        Table named = byName.get(name.name());
         if (named != null) {
             return named;
         }

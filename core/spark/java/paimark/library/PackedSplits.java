@@ -53,6 +53,13 @@ final class PackedSplits implements InputPartition {
         return packed;
     }
 
+    /** One split for each file, where files need no merging. */
+    static List<Split> ofFiles(List<Split> splits) {
+        List<Split> parts = new ArrayList<>();
+        splits.forEach(split -> addParts(split, parts, false));
+        return parts;
+    }
+
     private static void addParts(Split given, List<Split> parts, boolean areFilesOneRow) {
         // Subclasses say more than their files: of which branch they are.
         boolean isPlain = given.getClass() == DataSplit.class;

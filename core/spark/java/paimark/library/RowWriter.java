@@ -43,7 +43,7 @@ final class RowWriter implements DataWriter<InternalRow> {
     private final LowestNumbers numbers;
     private List<CommitMessage> messages;
 
-    private RowWriter(Factory of) throws Exception {
+    private RowWriter(Factory of, RowType written) throws Exception {
         table = bounded(WrittenTable.forRows(of.table));
         disk = IOManager.create(SparkEnv.get().blockManager().diskBlockManager().localDirsString());
         write = table.newWrite(of.user)
@@ -52,6 +52,9 @@ final class RowWriter implements DataWriter<InternalRow> {
         // The real number of buckets is known for each partition only.
         write.fileStoreWrite().withIgnoreNumBucketCheck(of.postponed != null);
         RowType type = of.table.rowType();
+        if (written != null) {
+            write.withWriteType(written);
+        }
         row = new RowsForPaimon.OfRow(type, places(type, of.columns));
         required = type.getFields().stream().filter(field -> !field.type().isNullable())
                 .mapToInt(field -> type.getFieldIndex(field.name())).toArray();
@@ -93,15 +96,20 @@ final class RowWriter implements DataWriter<InternalRow> {
 
     @Override
     public void write(InternalRow given) throws IOException {
-        row.of(given);
+        put(row.of(given));
+    }
+
+    /** Write a row of the table; it may be a delete of one. */
+    void put(org.apache.paimon.data.InternalRow row) throws IOException {
+        boolean comes = row.getRowKind().isAdd();
         for (int field : required) {
-            if (row.isNullAt(field)) {
+            if (comes && row.isNullAt(field)) {
                 DataField column = table.rowType().getFields().get(field);
                 throw new IOException("Column " + column.name() + " may not be null. Give every row a value.");
             }
         }
         if (kind >= 0) {
-            requireKind();
+            requireKind(row);
         }
         try {
             if (buckets == null) {
@@ -116,7 +124,7 @@ final class RowWriter implements DataWriter<InternalRow> {
         }
     }
 
-    private void requireKind() throws IOException {
+    private void requireKind(org.apache.paimon.data.InternalRow row) throws IOException {
         String told = row.isNullAt(kind) ? "a null" : row.getString(kind).toString();
         if (!KINDS.contains(told)) {
             throw new IOException("Column " + table.rowType().getFieldNames().get(kind) + " says which rows are deletes, and "
@@ -217,8 +225,13 @@ final class RowWriter implements DataWriter<InternalRow> {
 
         @Override
         public DataWriter<InternalRow> createWriter(int partition, long task) {
+            return createWriter(null);
+        }
+
+        /** {@code written} are the columns of the files, where these are not the table's; else null. */
+        RowWriter createWriter(RowType written) {
             try {
-                return new RowWriter(this);
+                return new RowWriter(this, written);
             } catch (RuntimeException error) {
                 throw error;
             } catch (Exception error) {

@@ -9,6 +9,7 @@ import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
+import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
@@ -29,6 +30,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Repartition;
 import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.write.DataWriterFactory;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataTypes;
@@ -46,7 +48,9 @@ public final class TableWrite extends Uncommitted {
     private final SparkSession session;
     private final String known;
     private final Replacing replacing;
+    private final String schema;
     private NamedPartitions partitions;
+    private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
 
     /**
@@ -57,6 +61,7 @@ public final class TableWrite extends Uncommitted {
             String replacing, boolean isDynamic) throws IOException {
         super(new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema, isDynamic), known, user);
         this.session = session;
+        this.schema = schema;
         this.known = known;
         this.replacing = Replacing.valueOf(replacing);
     }
@@ -89,6 +94,27 @@ public final class TableWrite extends Uncommitted {
                 scala.collection.immutable.Map$.MODULE$.empty());
         Dataset.ofRows(session, append);
         messages = target.messages();
+    }
+
+    /** The table for a statement that changes its rows; {@code label} is its name for people. */
+    public Table changing(String label) {
+        Snapshot state = known == null ? null : Snapshot.fromJson(known);
+        return new ChangedTable(label, table, state, this, DefaultValues.of(TableSchema.fromJson(schema)));
+    }
+
+    /** What such a statement wrote. */
+    void changed(List<CommitMessage> written, ChangeCounts rows) {
+        messages = written;
+        counts = rows;
+    }
+
+    String user() {
+        return user;
+    }
+
+    /** The numbers of {@link ChangeCounts}. */
+    public long[] counts() {
+        return new long[] {counts.deleted, counts.updated, counts.inserted, counts.again, counts.gone};
     }
 
     /** The rows with each bucket's in one task. */

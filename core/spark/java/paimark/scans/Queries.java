@@ -34,6 +34,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.CatalogManager;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util;
 import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.execution.ExplainMode;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.command.ExplainCommand;
@@ -122,6 +123,11 @@ public class Queries {
     /** Puts a frame into our catalog; {@code parts} as in {@code PreparedTables}. */
     public void putFrame(String name, List<String> parts, String label, Dataset table) {
         prepared.put(name, new ArrayList<>(parts), new FrameTable(label, table));
+    }
+
+    /** Puts a table as it is into our catalog: the target of a statement that changes rows. */
+    public void putTable(String name, List<String> parts, Table table) {
+        prepared.put(name, new ArrayList<>(parts), table);
     }
 
     /** The names of temporary views as JSON: of this session, or those in a {@code database} that all sessions see. */

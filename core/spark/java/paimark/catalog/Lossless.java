@@ -1,0 +1,135 @@
+package paimark.catalog;
+
+import java.util.List;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.catalyst.expressions.Abs;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
+import org.apache.spark.sql.catalyst.expressions.CheckOverflowInTableInsert;
+import org.apache.spark.sql.catalyst.expressions.Concat;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.EvalMode;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.RaiseError;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.V2WriteCommand;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.write.RowLevelOperationTable;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.DoubleType;
+import org.apache.spark.sql.types.FloatType;
+import org.apache.spark.sql.types.IntegralType;
+import org.apache.spark.unsafe.types.UTF8String;
+import scala.Function1;
+import scala.runtime.AbstractPartialFunction;
+
+/** Refuses, while rows are written, values that Spark's own assignment to a column would round or cut. */
+final class Lossless extends Rule<LogicalPlan> {
+    private static final TreeNodeTag<Object> CHECKED = new TreeNodeTag<>("paimark.lossless");
+
+    @Override
+    public LogicalPlan apply(LogicalPlan plan) {
+        if (!(plan instanceof V2WriteCommand) || !keepsValues(((V2WriteCommand) plan).table())) {
+            return plan;
+        }
+        // Names are known a level above the casts: those first.
+        LogicalPlan named = (LogicalPlan) plan.transformAllExpressions(new Checking(true));
+        return (LogicalPlan) named.transformAllExpressions(new Checking(false));
+    }
+
+    private static boolean keepsValues(Object target) {
+        if (!(target instanceof DataSourceV2Relation)) {
+            return false;
+        }
+        Table table = ((DataSourceV2Relation) target).table();
+        return table instanceof KeepsValues
+                || (table instanceof RowLevelOperationTable
+                        && ((RowLevelOperationTable) table).table() instanceof KeepsValues);
+    }
+
+    private static final class Checking extends AbstractPartialFunction<Expression, Expression> {
+        private final boolean isNamed;
+
+        Checking(boolean isNamed) {
+            this.isNamed = isNamed;
+        }
+
+        @Override
+        public boolean isDefinedAt(Expression expression) {
+            if (isNamed) {
+                return expression instanceof CheckOverflowInTableInsert
+                        && mayLose(((CheckOverflowInTableInsert) expression).child());
+            }
+            return mayLose(expression);
+        }
+
+        private static boolean mayLose(Expression expression) {
+            if (!(expression instanceof Cast) || !expression.resolved()) {
+                return false;
+            }
+            Cast cast = (Cast) expression;
+            boolean isNew = cast.getTagValue(Cast$.MODULE$.BY_TABLE_INSERTION()).isDefined()
+                    && cast.getTagValue(CHECKED).isEmpty();
+            DataType from = cast.child().dataType(), to = cast.dataType();
+            boolean isApproximate =
+                    from instanceof IntegralType && (to instanceof FloatType || to instanceof DoubleType);
+            return isNew && (isApproximate || !Cast$.MODULE$.canUpCast(from, to));
+        }
+
+        @Override
+        @SuppressWarnings("unchecked")
+        public <A extends Expression, B> B applyOrElse(A expression, Function1<A, B> otherwise) {
+            if (!isDefinedAt(expression)) {
+                return otherwise.apply(expression);
+            }
+            if (expression instanceof CheckOverflowInTableInsert) {
+                CheckOverflowInTableInsert check = (CheckOverflowInTableInsert) (Expression) expression;
+                return (B) checked((Cast) check.child(), check, "Column " + check.columnName());
+            }
+            String column = "A column of " + expression.dataType().simpleString();
+            return (B) checked((Cast) (Expression) expression, expression, column);
+        }
+
+        private static Expression checked(Cast cast, Expression assigned, String column) {
+            cast.setTagValue(CHECKED, true);
+            DataType from = cast.child().dataType(), to = cast.dataType();
+            boolean isFraction = to instanceof FloatType || to instanceof DoubleType;
+            Expression lossy;
+            if ((from instanceof DoubleType || from instanceof DecimalType) && isFraction) {
+                // A fraction may lose digits, as usual with floats, but not its magnitude.
+                Object infinity =
+                        to instanceof FloatType ? (Object) Float.POSITIVE_INFINITY : (Object) Double.POSITIVE_INFINITY;
+                Expression size = new Abs(converted(cast, cast.child(), DataTypes.DoubleType), false);
+                lossy = new And(
+                        new EqualTo(new Abs(cast, false), new Literal(infinity, to)),
+                        new Not(new EqualTo(size, new Literal(Double.POSITIVE_INFINITY, DataTypes.DoubleType))));
+            } else {
+                lossy = new Not(new EqualNullSafe(converted(cast, cast, from), cast.child()));
+            }
+            Expression message = new Concat(PythonUtils.toSeq(List.of(
+                    text(column + " can't hold "),
+                    converted(cast, cast.child(), DataTypes.StringType),
+                    text(" as it is"))));
+            Expression error = converted(cast, new RaiseError(message), to);
+            return new If(lossy, error, assigned);
+        }
+
+        private static Cast converted(Cast like, Expression value, DataType to) {
+            return new Cast(value, to, like.timeZoneId(), EvalMode.TRY());
+        }
+
+        private static Expression text(String text) {
+            return new Literal(UTF8String.fromString(text), DataTypes.StringType);
+        }
+    }
+}

@@ -1,0 +1,145 @@
+package paimark.library;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.SpecialFields;
+import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.RowLevelOperation;
+import org.apache.spark.sql.connector.write.SupportsDelta;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * DELETE, UPDATE and MERGE, as Spark does them: by rows of a kind, by marks where rows lie, or by files that are
+ * written again.
+ */
+final class RowChanges {
+    private RowChanges() {}
+
+    static RowLevelOperation of(ChangedTable table, RowLevelOperation.Command command) {
+        FileStoreTable written = table.rows.table;
+        if (!written.primaryKeys().isEmpty()) {
+            return new ByKey(table, command);
+        }
+        return written.coreOptions().deletionVectorsEnabled()
+                ? new ByPlace(table, command) : new ByFile(table, command);
+    }
+
+    private static NamedReference[] columns(List<String> names) {
+        return names.stream().map(Expressions::column).toArray(NamedReference[]::new);
+    }
+
+    private abstract static class Operation implements RowLevelOperation {
+        final ChangedTable table;
+        private final Command command;
+
+        Operation(ChangedTable table, Command command) {
+            this.table = table;
+            this.command = command;
+        }
+
+        @Override
+        public Command command() {
+            return command;
+        }
+
+        NamedReference[] tracked(List<String> more) {
+            List<String> names = new ArrayList<>(more);
+            if (ChangeColumns.isTracked(table.rows.table)) {
+                names.add(SpecialFields.ROW_ID.name());
+                names.add(SpecialFields.SEQUENCE_NUMBER.name());
+            }
+            return columns(names);
+        }
+    }
+
+    private static final class ByKey extends Operation implements SupportsDelta {
+        ByKey(ChangedTable table, Command command) {
+            super(table, command);
+        }
+
+        @Override
+        public NamedReference[] rowId() {
+            return columns(table.rows.table.primaryKeys());
+        }
+
+        /** All other columns: a delete is written as the whole row, and an update is compared with it. */
+        @Override
+        public NamedReference[] requiredMetadataAttributes() {
+            FileStoreTable of = table.rows.table;
+            return of.rowType().getFieldNames().stream().filter(name -> !of.primaryKeys().contains(name))
+                    .map(name -> Expressions.column(ChangeColumns.BEFORE + name)).toArray(NamedReference[]::new);
+        }
+
+        @Override
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            return new ChangedRows.Builder(table.rows, null);
+        }
+
+        @Override
+        public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            return new ChangeWrite.Builder(table, info, command(), null);
+        }
+    }
+
+    private static final class ByPlace extends Operation implements SupportsDelta {
+        private final TouchedFiles touched = new TouchedFiles(true);
+
+        ByPlace(ChangedTable table, Command command) {
+            super(table, command);
+        }
+
+        @Override
+        public NamedReference[] rowId() {
+            return columns(List.of(ChangeColumns.FILE, ChangeColumns.PLACE));
+        }
+
+        @Override
+        public NamedReference[] requiredMetadataAttributes() {
+            return tracked(List.of());
+        }
+
+        @Override
+        public boolean representUpdateAsDeleteAndInsert() {
+            return true;
+        }
+
+        @Override
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            return new ChangedRows.Builder(table.rows, touched);
+        }
+
+        @Override
+        public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            return new ChangeWrite.Builder(table, info, command(), touched);
+        }
+    }
+
+    private static final class ByFile extends Operation {
+        private final TouchedFiles touched = new TouchedFiles(false);
+
+        ByFile(ChangedTable table, Command command) {
+            super(table, command);
+        }
+
+        @Override
+        public NamedReference[] requiredMetadataAttributes() {
+            return tracked(List.of(ChangeColumns.FILE));
+        }
+
+        @Override
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            return new ChangedRows.Builder(table.rows, touched);
+        }
+
+        @Override
+        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            return new ChangeWrite.Builder(table, info, command(), touched);
+        }
+    }
+}

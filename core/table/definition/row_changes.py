@@ -1,0 +1,58 @@
+"""Which rows of a table can be deleted, updated and merged: as Paimon itself allows it, by the kind of table.
+
+`docs/tables.md` shows the same rules to people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from paimark.core.table.definition.kind_signs import hides_written_rows, ignored_deletes, merge_engine
+from paimark.core.table.definition.kinds import WriteRefusal
+from paimark.core.table.records import TableSchema
+
+Command = Literal["delete", "update", "merge"]
+# By the merge engine: options, of which one lets the table delete rows.
+_DELETE_BY: Mapping[str, tuple[str, ...]] = {
+    "partial-update": (
+        "partial-update.remove-record-on-delete",
+        "partial-update.remove-record-on-sequence-group",
+    ),
+    "aggregation": ("aggregation.remove-record-on-delete",),
+}
+_UPDATED = ("deduplicate", "partial-update")
+_ROWKIND = "rowkind.field"
+
+
+def change_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
+    """Why its rows can't be changed so, where INSERT INTO works; empty if they can."""
+    options = schema.options
+    if not schema.primary_keys:
+        return []
+    if hides_written_rows(schema):
+        hint = "Change them with the engine that made it."
+        return [WriteRefusal("shows rows when they are compacted, and rows to change are not all seen", hint)]
+    if column := options.get(_ROWKIND):
+        hint = "INSERT INTO it rows with -D in that column."
+        return [WriteRefusal(f"has a column that says what a row does ({_ROWKIND} is {column})", hint)]
+    engine = merge_engine(options)
+    if command != "delete":
+        if engine in _UPDATED:
+            return []
+        reason = f"gets no other rows by {command.upper()} (merge-engine is {engine})"
+        hint = "INSERT INTO it rows of the same keys: it merges them by its own rules."
+        return [WriteRefusal(reason, hint)]
+    if ignored := ignored_deletes(options):
+        hint = f"Without {ignored} it deletes rows: ALTER TABLE t SET TBLPROPERTIES ('{ignored}' = 'false')."
+        return [WriteRefusal(f"ignores deletes ({ignored} is true), and would keep its rows", hint)]
+    ways = _DELETE_BY.get(engine, ())
+    if engine == "deduplicate" or any(_is_set(options.get(way)) for way in ways):
+        return []
+    hint = f"The option {ways[0]} lets it delete rows." if ways else "INSERT OVERWRITE it without them."
+    return [WriteRefusal(f"deletes no rows (merge-engine is {engine})", hint)]
+
+
+def _is_set(value: str | None) -> bool:
+    """Of an option that is true, or names something."""
+    return (value or "false").strip().lower() != "false"

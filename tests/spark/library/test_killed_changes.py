@@ -1,0 +1,80 @@
+"""DELETE, UPDATE and MERGE, killed at any write: all of it is there or nothing, and the log knows which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paimark.core.spark.engine.insert import change_rows
+from paimark.core.spark.engine.names.edits import Edited
+from paimark.core.spark.engine.session_state import EngineSession
+from paimark.core.spark.engine.statement import Job
+from paimark.core.spark.protocol import Inserting, Run, Start
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.operations import read_operations
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.row_changes import read_change
+from tests.actions.acting import context_on, done, planned
+from tests.faults.fault_files import Film
+from tests.faults.trees import TreeOnDisk
+from tests.interop.written import Table
+from tests.paimon import read_rows
+from tests.spark.library.session import writes_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TABLE = TablePath("d", "t")
+SOURCE = "(SELECT * FROM VALUES (1, 10), (3, 30) AS x(k, v)) s ON t.k = s.k"
+STATEMENTS = {
+    "delete-from": ("DELETE FROM d.t WHERE k = 1", {2: 2}),
+    "update": ("UPDATE d.t SET v = 20 WHERE k = 2", {1: 1, 2: 20}),
+    "merge-into": (
+        f"MERGE INTO d.t t USING {SOURCE} WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *",
+        {2: 2, 3: 30},
+    ),
+}
+
+
+@pytest.mark.parametrize("keys", [("k",), ()], ids=["key", "append"])
+@pytest.mark.parametrize("action", STATEMENTS)
+def test_it_is_whole_and_in_the_log_or_nowhere(
+    action: str, keys: tuple[str, ...], tmp_path: Path, spark_of_library: SparkSession
+) -> None:
+    sql, after = STATEMENTS[action]
+    options = {"bucket": "1"} if keys else {}
+    table = Table(tmp_path / "wh", TABLE.full_name, {"k": "INT", "v": "INT"}, keys=keys, options=options)
+    table.write([(1, 1), (2, 2)])
+    done(context_on(table.warehouse), "create-savepoint", TABLE)
+    film = Film(LocalFiles(str(table.warehouse)), TreeOnDisk(table.directory))
+    change(spark_of_library, film, sql, tmp_path)
+    found = []
+    for point in film.points():
+        film.put_back(point)
+        rows = {row["k"]: row["v"] for row in read_rows(table.warehouse, TABLE.full_name)}
+        is_there = rows == after
+        assert is_there or rows == {1: 1, 2: 2}, str(point)
+        known = read_operations(LocalFiles(str(table.warehouse)), TABLE)
+        logged = [each.after for each in known if each.action == action]
+        assert logged == ["main at snapshot 2"] * is_there, str(point)
+        undone = planned(context_on(table.warehouse), "undo", TABLE).arguments["undone"]
+        assert undone == (action if is_there else "create-savepoint"), str(point)
+        found.append(is_there)
+    assert set(found) == {True, False}
+
+
+def change(spark: SparkSession, film: Film, sql: str, scratch: Path) -> None:
+    session = EngineSession.begin(spark, Start(film.uri, {}, None, {}, str(scratch), False))
+    session = replace(session, writes=writes_of(spark, film))
+    head = Lineage(film, TABLE.root()).latest()
+    assert head is not None
+    job = Job.of(Run(0, sql), lambda event: None)
+    job.edited = Edited(sql)
+    session.views.use(None)
+    order = Inserting("killed", None, head.to_json().decode())
+    assert change_rows(session, job, read_change(read_statement(sql)), order).snapshot_id == 2

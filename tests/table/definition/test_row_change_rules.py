@@ -1,0 +1,75 @@
+"""Which kinds of tables have DELETE, UPDATE and MERGE, and that `docs/tables.md` says the same."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from paimark.core.table.definition.kinds import refusals
+from paimark.core.table.definition.row_changes import Command, change_rules
+from paimark.core.table.records import TableSchema
+from tests.table.definition.test_table_kinds import DOCS, schema
+
+_PARTIAL = {"merge-engine": "partial-update"}
+_SUMS = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
+EXAMPLES = {
+    "append tables": [schema(keys=())],
+    "deletion vectors without keys": [schema({"deletion-vectors.enabled": "true"}, keys=())],
+    "row tracking": [schema({"row-tracking.enabled": "true", "bucket": "-1"}, keys=())],
+    "the newest row of a key": [schema(), schema({"bucket": "-1"})],
+    "partial update": [schema(_PARTIAL), schema({**_PARTIAL, "fields.v.sequence-group": "k"})],
+    "partial update that deletes": [
+        schema({**_PARTIAL, "partial-update.remove-record-on-delete": "true"}),
+        schema({**_PARTIAL, "partial-update.remove-record-on-sequence-group": "v"}),
+    ],
+    "aggregation": [schema(_SUMS)],
+    "aggregation that deletes": [schema({**_SUMS, "aggregation.remove-record-on-delete": "true"})],
+    "tables that ignore deletes": [
+        schema({"ignore-delete": "true"}),
+        schema({**_PARTIAL, "partial-update.ignore-delete": "true"}),
+    ],
+    "row kinds in a column": [schema({"rowkind.field": "s"}, s="STRING")],
+}
+
+
+def _documented() -> dict[str, list[str]]:
+    table = DOCS.read_text().partition("| kind of table | known by | DELETE | UPDATE | MERGE | how |")[2]
+    lines = [line.split("|") for line in table.partition("\n\n")[0].splitlines()[2:]]
+    return {cells[1].strip(): [cell.strip() for cell in cells[3:6]] for cells in lines}
+
+
+def _allowed(definition: TableSchema) -> list[str]:
+    commands: tuple[Command, ...] = get_args(Command)
+    return [
+        "refused" if refusals(definition) or change_rules(definition, each) else "works" for each in commands
+    ]
+
+
+def test_the_documentation_shows_what_each_kind_allows() -> None:
+    documented = _documented()
+    assert documented.keys() == EXAMPLES.keys()
+    for name, definitions in EXAMPLES.items():
+        for definition in definitions:
+            assert _allowed(definition) == documented[name], name
+
+
+def test_what_insert_into_does_not_write_is_not_changed() -> None:
+    assert _allowed(schema({"merge-engine": "first-row"})) == ["refused"] * 3
+    assert _allowed(schema({"deletion-vectors.enabled": "true"})) == ["refused"] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "command", "reason", "hint"),
+    [
+        (_PARTIAL, "delete", "deletes no rows (merge-engine is partial-update)", "remove-record-on-delete"),
+        (_SUMS, "merge", "gets no other rows by MERGE (merge-engine is aggregation)", "INSERT INTO"),
+        ({"ignore-delete": "true"}, "delete", "ignores deletes (ignore-delete is true)", "'false'"),
+        ({"rowkind.field": "v"}, "update", "has a column that says what a row does", "-D"),
+    ],
+)
+def test_the_sentence_names_the_option(
+    options: dict[str, str], command: Command, reason: str, hint: str
+) -> None:
+    [refusal] = change_rules(schema(options), command)
+    assert refusal.reason.startswith(reason) and hint in refusal.hint
