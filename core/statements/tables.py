@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 
-from paimark.core.actions.registry import action
+from msgspec import structs
+
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Outcome, Plan, Step, raise_first
+from paimark.core.actions.registry import Action, action
+from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.tables.create_table import ACTION as CREATE
 from paimark.core.actions.tables.create_table import CreateTable
-from paimark.core.errors import StatementFailed, failing_at
+from paimark.core.errors import PaimarkError, StatementFailed, failing_at
 from paimark.core.quoting import quoted
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Failed, Run
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.insert import Inserts, action_of_insert
 from paimark.core.table.layout import TablePath
-from paimark.core.table.names import named_table, require_chosen
+from paimark.core.table.names import named_table, parse_table_name, require_chosen
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.tables import TableStatement, read_table_statement
@@ -38,12 +48,79 @@ def action_of_table_statement(
     if read.kind == "create":
         like = named_source(read, database) if read.like else None
         creating = CreateTable(read.sql, like).action()
+        if read.query_position is not None:
+            creating = CreateAs(read, database).action()
         return ActionCall(creating, table, {}, read.position, read.position, read.condition), None
     arguments: dict[str, object] = {"to": ".".join(map(quoted, read.to))} if read.to else {}
     called = ActionCall(
         action(_ACTIONS[read.kind]), table, arguments, read.position, read.position, read.condition
     )
     return called, None
+
+
+@dataclass(frozen=True)
+class CreateAs:
+    """A CREATE TABLE AS: the table is made with the columns of the query, and then filled by it."""
+
+    read: TableStatement
+    database: str | None
+
+    def action(self) -> Action:
+        summary = "Make a table of the rows of a query."
+        return Action(CREATE, summary, (), self.plan, self.apply, of_no_table=True)
+
+    def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+        """`arguments` is ignored. Raises `StatementFailed` with its position, and the engine's error."""
+        creating = CreateTable(self.read.with_columns(self._columns(context)), None)
+        plan = creating.plan(context, table, arguments)
+        filling = Step("create", table.root().snapshot(1), "the rows of the query, through Spark")
+        return structs.replace(plan, steps=(*plan.steps, filling), cost="one file, then one commit")
+
+    def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
+        """Make it and fill it. If that fails, the table stays without rows, and this is said."""
+        table = parse_table_name(plan.table)
+        made = CreateTable(self.read.sql, None).apply(context, plan, progress)
+        head = f"INSERT INTO {'.'.join(map(quoted, (table.database, table.name)))} "
+        try:
+            with self._in_statement(len(head)):
+                filling = read_statement(head + self.read.query)
+                called, _ = action_of_insert(filling, self.database)
+                inner = called.action.plan(context, table, {})
+                raise_first(inner.refusals)
+                filled = called.action.apply(context, inner, progress)
+        except (PaimarkError, KeyboardInterrupt):
+            progress(Remark(f"{made.message}, without rows: drop it, or fill it by INSERT INTO"))
+            raise
+        return structs.replace(made, message=f"{made.message}. {filled.message}")
+
+    def _columns(self, context: Context) -> str:
+        """Those of the query, as DDL."""
+        head = "DESCRIBE QUERY "
+        columns: list[str] = []
+        with (
+            self._in_statement(len(head)),
+            engine_of(context) as engine,
+            closing(engine.do(Run(0, head + self.read.query, self.database))) as events,
+        ):
+            for event in events:
+                if isinstance(event, Batch):
+                    rows = read_batch(event)
+                    names, types = rows.column(0).to_pylist(), rows.column(1).to_pylist()
+                    columns += [f"{quoted(name)} {kind}" for name, kind in zip(names, types, strict=True)]
+                elif isinstance(event, Failed):
+                    raise event.error()
+        return ", ".join(columns)
+
+    @contextmanager
+    def _in_statement(self, head: int) -> Iterator[None]:
+        """Positions of errors behind `head` characters are those in the query of the statement."""
+        try:
+            yield
+        except StatementFailed as error:
+            at = None
+            if error.position is not None and self.read.query_position is not None:
+                at = max(error.position - head, 0) + self.read.query_position
+            raise StatementFailed(error.message, error.hint, at) from error
 
 
 def named_source(read: TableStatement, database: str | None) -> tuple[TablePath, str | None]:

@@ -53,27 +53,36 @@ def insert_target(
     warehouse: WarehouseAccess, insert: Insert, database: str | None, order: Inserting
 ) -> WriteTarget:
     """The target in its present state. Raises `StatementFailed` at the table's name, `Refused`."""
+    is_dynamic = insert.overwrite and bool(insert.partition) and not insert.static
+    target = _target(warehouse, insert, database, order)
+    return msgspec.structs.replace(target, overwrite=insert.overwrite, dynamic=is_dynamic)
+
+
+def _target(
+    warehouse: WarehouseAccess, statement: Insert | RowChange, database: str | None, order: Inserting
+) -> WriteTarget:
     files = warehouse.files
-    with failing_at(insert.table_position):
-        table, branch = named_table(insert.parts, database)
+    with failing_at(statement.table_position):
+        table, branch = named_table(statement.parts, database)
         root = branch_root(files, find_table(files, table.full_name), branch)
     if root.branch != order.root:
         raise Refused(
             f"Another branch of {table.full_name} became main since the plan was made", "Run it again."
         )
     lineage = Lineage(files, root)
-    is_dynamic = bool(insert.partition) and not insert.static
+    known = lineage.latest_id() or 0
+    if isinstance(statement, RowChange):
+        # What it changes are rows of the plan's snapshot.
+        known = Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0
     return WriteTarget(
         *warehouse.address(root),
         lineage.require_schema().to_json().decode(),
         follows_main=branch is None,
         commit_user=order.commit_user,
-        overwrite=insert.overwrite,
-        dynamic=insert.overwrite and is_dynamic,
         head=order.head,
-        known=lineage.latest_id() or 0,
-        operation=insert.action,
-        statement=insert.sql,
+        known=known,
+        operation=statement.action,
+        statement=statement.sql,
     )
 
 
@@ -153,30 +162,6 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
     deleted = None if counts.gone else counts.deleted
     return ChangedRows(
         label, commit.snapshot.id, deleted, updated, counts.inserted, counts.said, commit.remark
-    )
-
-
-def _target(
-    warehouse: WarehouseAccess, change: RowChange, database: str | None, order: Inserting
-) -> WriteTarget:
-    """The table in the state of the order. Raises `StatementFailed` at its name, `Refused`."""
-    files = warehouse.files
-    with failing_at(change.table_position):
-        table, branch = named_table(change.parts, database)
-        root = branch_root(files, find_table(files, table.full_name), branch)
-    if root.branch != order.root:
-        raise Refused(
-            f"Another branch of {table.full_name} became main since the plan was made", "Run it again."
-        )
-    return WriteTarget(
-        *warehouse.address(root),
-        Lineage(files, root).require_schema().to_json().decode(),
-        follows_main=branch is None,
-        commit_user=order.commit_user,
-        head=order.head,
-        known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
-        operation=change.action,
-        statement=change.sql,
     )
 
 

@@ -35,8 +35,9 @@ _REFUSED_BEHIND = {
 class TableStatement(SqlText):
     """`parts` is the table's name as written; `to` is the new name of a RENAME.
 
-    `like` is the table whose definition a CREATE takes, with its offset. `condition` is IF EXISTS or IF NOT
-    EXISTS: else a missing table, or one that is there, is an error.
+    `like` is the table whose definition a CREATE takes, with its offset. The query of its AS begins at
+    `query_position`, and its name ends at `name_end`. `condition` is IF EXISTS or IF NOT EXISTS: else a
+    missing table, or one that is there, is an error.
     """
 
     kind: TableStatementKind
@@ -46,6 +47,18 @@ class TableStatement(SqlText):
     like: tuple[str, ...] = ()
     like_position: int = 0
     condition: Condition = ""
+    query_position: int | None = None
+    name_end: int = 0
+
+    @property
+    def query(self) -> str:
+        """That behind AS."""
+        return self.sql[self.query_position :]
+
+    def with_columns(self, columns: str) -> str:
+        """The statement with columns, `a INT, b STRING`, in place of its AS and query."""
+        behind = self.sql[self.name_end : self.query_position].rstrip()[: -len("AS")]
+        return f"{self.sql[: self.name_end]} ({columns}){behind}"
 
     @property
     def emptying(self) -> str:
@@ -93,21 +106,26 @@ class _Reader(TokenCursor):
         elif kind == "create" and self.takes("LIKE"):
             like_position, like = self.position, self._name()
         elif kind == "create":
-            self._require_no_query()
-            return TableStatement(self.sql, kind, parts, position, condition=condition)
+            # Spark's parser reads what follows.
+            end, query = self.tokens[self.index - 1].end, self._query_start()
+            return TableStatement(
+                self.sql, kind, parts, position, condition=condition, query_position=query, name_end=end
+            )
         if word := self.text(self.index):
             known = _REFUSED_BEHIND.get(self.upper(self.index))
             self.refuse(*(known or (f"{word} can't follow here", "The statement ends with the name.")))
         return TableStatement(self.sql, kind, parts, position, to, like, like_position, condition)
 
-    def _require_no_query(self) -> None:
-        """Refuse AS: what follows is told by Spark's parser."""
-        depth = 0
+    def _query_start(self) -> int | None:
+        depth, has_columns = 0, self.text(self.index) == "("
         for token in self.tokens[self.index :]:
             depth += (token.text == "(") - (token.text == ")")
             if depth == 0 and token.upper == "AS":
-                hint = "CREATE TABLE with the columns makes it, then INSERT INTO db.t SELECT ... fills it."
-                raise SqlRefused("CREATE TABLE ... AS is not done here", hint, self.sql, token.start)
+                if has_columns:
+                    hint = "Leave the columns out, or the query."
+                    raise SqlRefused("The query gives the columns of the table", hint, self.sql, token.start)
+                return token.end
+        return None
 
     def _name(self) -> tuple[str, ...]:
         if not self.is_name(self.index):

@@ -73,7 +73,7 @@ def test_it_is_made_written_dropped_and_comes_back(judge: Judge, warehouse: Path
             "sequence field on FIRST_ROW",
             "",
         ),
-        ("CREATE TABLE shop.x AS SELECT 1", "CREATE TABLE ... AS is not done here", "AS SELECT 1"),
+        ("CREATE TABLE shop.x (a INT) AS SELECT 1", "The query gives the columns", "AS SELECT 1"),
         ("CREATE TABLE shop.x LIKE shop.orders COMMENT 'c'", "COMMENT can't follow here", "COMMENT 'c'"),
     ],
 )
