@@ -20,6 +20,7 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.figures import moment
 from paimark.core.processes import lives, machine, start_of
 from paimark.core.storage.files import read_if_there
+from paimark.core.table.catalog import table_exists
 from paimark.core.table.layout import TablePath
 
 Standing = Literal["running", "gone", "unknown"]
@@ -135,7 +136,7 @@ def _beat(
         count += 1
         # A table that was dropped or moved away must not begin anew by a heartbeat.
         with suppress(PaimarkError):
-            if not context.files.names(table.branches):
+            if not table_exists(context.files, table):
                 return
         has_beaten.set()
         # If this beat fails, the next one may succeed.

@@ -58,15 +58,36 @@ def test_it_is_made_written_dropped_and_comes_back(judge: Judge, warehouse: Path
     assert len(judge.read(warehouse, "shop.renamed")) == 2
 
 
+# Each is a Java process of its own.
 @pytest.mark.parametrize(
     ("sql", "reason", "place"),
     [
         ("CREATE TABLE shop.x (a INT,, b INT)", "Syntax error at or near ','", ", b INT)"),
-        ("CREATE TABLE shop.x (a INT) LOCATION '/x'", "LOCATION is not done here", ""),
+        pytest.param(
+            "CREATE TABLE shop.x (a INT) LOCATION '/x'",
+            "LOCATION is not done here",
+            "",
+            marks=pytest.mark.long,
+        ),
         ("CREATE TABLE shop.x (a INT DEFAULT 1)", "DEFAULT is not done here", ""),
-        ("CREATE TABLE shop.x (a INT) USING parquet", "USING parquet is another kind", ""),
-        ("CREATE TABLE shop.x (a INT) CLUSTERED BY (a) INTO 2 BUCKETS", "A table is partitioned by", ""),
-        ("CREATE TABLE shop.x (a INTERVAL DAY)", "Paimon has no type for INTERVAL DAY", ""),
+        pytest.param(
+            "CREATE TABLE shop.x (a INT) USING parquet",
+            "USING parquet is another kind",
+            "",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "CREATE TABLE shop.x (a INT) CLUSTERED BY (a) INTO 2 BUCKETS",
+            "A table is partitioned by",
+            "",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "CREATE TABLE shop.x (a INTERVAL DAY)",
+            "Paimon has no type for INTERVAL DAY",
+            "",
+            marks=pytest.mark.long,
+        ),
         (
             "CREATE TABLE shop.x (a INT) TBLPROPERTIES ('primary-key' = 'a', 'merge-engine' = 'first-row', "
             "'sequence.field' = 'a')",
