@@ -6,8 +6,8 @@ has its branches, tags, savepoints and log, and comes back with them.
 
 from __future__ import annotations
 
+import os
 import re
-import secrets
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -51,7 +51,7 @@ class DroppedTable(NamedTuple):
 def new_drop(table: TablePath, now_ms: int) -> DroppedTable:
     """The place of a table that is dropped now."""
     time = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_TIME)[:-3]
-    return DroppedTable(table, f"{time}Z-{secrets.token_hex(3)}")
+    return DroppedTable(table, f"{time}Z-{os.urandom(3).hex()}")
 
 
 def dropped_tables(files: Files, database: str) -> list[DroppedTable]:
