@@ -54,6 +54,8 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("expire-snapshots", {"older_than": "1 h"}),
     ("compact", {}),
     ("compact", {"full": True, "branch": "fix"}),
+    ("drop-table", {}),
+    ("rename-table", {"to": "renamed"}),
     ("delete-branch", {"name": "fix"}),
     ("delete-branch", {"name": "fix", "keep": True}),
     ("replace-main-branch", {"name": "fix"}),
@@ -212,8 +214,9 @@ def metadata_files(directory: Path) -> Iterator[Path]:
 
 
 def test_every_action_is_planned() -> None:
-    """`redo` and `restore` plan other actions."""
-    assert {action for action, _ in PLANS} == ACTIONS.keys() - {"redo", "restore"}
+    """`redo` and `restore` plan other actions, and what is in the trash is no table to others."""
+    of_trash = {name for name, each in ACTIONS.items() if each.of_no_table}
+    assert {action for action, _ in PLANS} == ACTIONS.keys() - {"redo", "restore", *of_trash}
 
 
 @pytest.mark.parametrize("directory", SHARES)
