@@ -100,12 +100,7 @@ class LibraryWrites:
         write = self.written(target, frame, partitions=partitions, changed=changed, is_small=is_small)
         if write.isEmpty() and not target.overwrite:
             return None
-        made = LibraryCommit(self._warehouse.files, target, write).make()
-        if made is not None:
-            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
-            made = made._replace(unseen=self.compaction.show(target, write))
-        after_commit(target)
-        return made
+        return self._committed(target, write)
 
     def written(
         self,
@@ -143,6 +138,7 @@ class LibraryWrites:
         made = LibraryCommit(self._warehouse.files, target, write).make()
         if made is not None:
             note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+            made = made._replace(unseen=self.compaction.show(target, write))
         after_commit(target)
         return made
 
