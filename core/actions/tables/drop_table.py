@@ -1,7 +1,4 @@
-"""`drop-table`: move a table to the trash of its database, whole as it is. `undrop` takes it out again.
-
-The move is one rename, which is the commit. The journal moves with the table, and is ended there.
-"""
+"""`drop-table`: move a table to the trash of its database, whole as it is. `undrop` takes it out again."""
 
 from __future__ import annotations
 
@@ -10,12 +7,17 @@ from typing import Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Done, Landed, Work
-from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.checks import require_unmoved
+from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Step, raise_first
-from paimark.core.actions.tables.moving import move_refusals, noticed_by, state_of, what_it_has
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Step
+from paimark.core.actions.tables.moving import (
+    TableMove,
+    move_refusals,
+    noticed_by,
+    require_as_planned,
+    state_of,
+    what_it_has,
+)
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import DroppedTable, new_drop
 
@@ -48,31 +50,15 @@ class DropState(msgspec.Struct, frozen=True):
     id: str
 
 
-class DropTable(Change[DropState]):
-    """The move is the point of no return. After it nothing is left to recover."""
+class DropTable(TableMove[DropState]):
+    """After the move nothing is left to recover."""
 
     State = DropState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        require_unmoved(work.table, work.plan, state_of(work.files, work.table))
+        require_as_planned(work)
         return cls(work, DropState(new_drop(work.table, work.since).id))
-
-    def check(self, hold: Hold) -> None:
-        raise_first(move_refusals(self.work.context, self.work.table))
-        require_unmoved(self.work.table, self.work.plan, state_of(self.work.files, self.work.table))
-
-    def commit(self, hold: Hold) -> None:
-        place = self._dropped.place
-        self.work.files.move(self.work.table.directory, place.directory)
-        hold.table = place
-
-    def landed(self, hold: Hold) -> Landed:
-        """Whoever finds the journal finds it in the table that was not moved."""
-        return Landed.YES if hold.table == self._dropped.place else Landed.NO
-
-    def finish(self, hold: Hold) -> None:
-        return
 
     def no_way_back(self) -> str:
         return f"`{self.work.plan.undo}` takes it out of the trash"
@@ -86,9 +72,6 @@ class DropTable(Change[DropState]):
             after=f"in the trash as {self.state.id}",
         )
 
-    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
-        return [Step("check", self.work.table.directory, "it was not moved")]
-
     @property
-    def _dropped(self) -> DroppedTable:
-        return DroppedTable(self.work.table, self.state.id)
+    def _to(self) -> TablePath:
+        return DroppedTable(self.work.table, self.state.id).place

@@ -1,12 +1,15 @@
-"""What all moves of a table's directory have in common: what prevents them, and who notices."""
+"""What all moves of a table's directory have in common: what prevents them, who notices, the move."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 
-from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.change.change import Change, Landed, S, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Item, Refusal
+from paimark.core.actions.plan import Item, Refusal, Step, raise_first
 from paimark.core.actions.said import consumers_of, job_that_writes, unit_in
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted, listed
@@ -86,3 +89,41 @@ def state_of(files: Files, table: TablePath) -> str:
     """The fingerprint of what a plan of a move stands on: the newest snapshot of each root."""
     roots = all_roots(files, table)
     return fingerprint(*(f"{root.label} {Lineage(files, root).latest_id()}" for root in roots))
+
+
+class TableMove(Change[S]):
+    """The table's directory is moved by one rename, which is the point of no return.
+
+    The journal moves with it and is ended there: whoever recovers the change finds it at one of the places.
+    """
+
+    @property
+    @abstractmethod
+    def _to(self) -> TablePath:
+        """The place to which it goes."""
+
+    def _refusals(self) -> list[Refusal]:
+        return move_refusals(self.work.context, self.work.table)
+
+    def check(self, hold: Hold) -> None:
+        raise_first(self._refusals())
+        require_as_planned(self.work)
+
+    def commit(self, hold: Hold) -> None:
+        self.work.files.move(self.work.table.directory, self._to.directory)
+        hold.table = self._to
+
+    def landed(self, hold: Hold) -> Landed:
+        return Landed.YES if hold.table == self._to else Landed.NO
+
+    def finish(self, hold: Hold) -> None:
+        """The move is all."""
+
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        is_moved = self.work.table == self._to
+        return [Step("check", self.work.table.directory, "it was moved" if is_moved else "it was not moved")]
+
+
+def require_as_planned(work: Work) -> None:
+    """Raises `Refused` if somebody committed since the plan."""
+    require_unmoved(work.table, work.plan, state_of(work.files, work.table))

@@ -1,7 +1,4 @@
-"""`rename-table`: give a table another name, with its branches, tags, savepoints and log.
-
-The move is one rename, which is the commit. The journal moves with the table, and is ended there.
-"""
+"""`rename-table`: give a table another name, with its branches, tags, savepoints and log."""
 
 from __future__ import annotations
 
@@ -10,14 +7,19 @@ from typing import Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Done, Landed, Work
-from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.checks import require_unmoved, required_text
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.names import unseen_reason
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.tables.moving import move_refusals, noticed_by, state_of, what_it_has
-from paimark.core.errors import UsageError
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
+from paimark.core.actions.tables.moving import (
+    TableMove,
+    move_refusals,
+    noticed_by,
+    require_as_planned,
+    state_of,
+    what_it_has,
+)
 from paimark.core.quoting import quoted
 from paimark.core.table.catalog import databases
 from paimark.core.table.follow_ups import iceberg
@@ -93,29 +95,18 @@ class RenameState(msgspec.Struct, frozen=True):
     to: str
 
 
-class RenameTable(Change[RenameState]):
-    """The move is the point of no return. Whoever recovers it finds the journal under one of the names."""
+class RenameTable(TableMove[RenameState]):
+    """It is refused for more reasons than a drop: somebody reads the table by its new name."""
 
     State = RenameState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        require_unmoved(work.table, work.plan, state_of(work.files, work.table))
+        require_as_planned(work)
         return cls(work, RenameState(work.table.full_name, str(work.plan.arguments["to"])))
 
-    def check(self, hold: Hold) -> None:
-        raise_first(_refusals(self.work.context, self.work.table, self._to))
-        require_unmoved(self.work.table, self.work.plan, state_of(self.work.files, self.work.table))
-
-    def commit(self, hold: Hold) -> None:
-        self.work.files.move(self.work.table.directory, self._to.directory)
-        hold.table = self._to
-
-    def landed(self, hold: Hold) -> Landed:
-        return Landed.YES if hold.table == self._to else Landed.NO
-
-    def finish(self, hold: Hold) -> None:
-        return
+    def _refusals(self) -> list[Refusal]:
+        return _refusals(self.work.context, self.work.table, self._to)
 
     def no_way_back(self) -> str:
         return f"`{self.work.plan.undo}` gives it its old name back"
@@ -129,13 +120,6 @@ class RenameTable(Change[RenameState]):
             after=to,
         )
 
-    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
-        is_moved = self.work.table == self._to
-        return [Step("check", self.work.table.directory, "it was moved" if is_moved else "it was not moved")]
-
     @property
     def _to(self) -> TablePath:
-        try:
-            return parse_table_name(self.state.to)
-        except UsageError as error:
-            raise AssertionError(f"{self.state.to} was a name when it was planned") from error
+        return parse_table_name(self.state.to)
