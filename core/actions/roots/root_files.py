@@ -250,16 +250,21 @@ def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int
 
 
 def paths_below(files: Files, directory: str) -> Iterator[str]:
-    """All paths of files below a directory, also half-written ones and links themselves.
+    """The paths of `sizes_below`."""
+    return (path for path, _ in sizes_below(files, directory))
+
+
+def sizes_below(files: Files, directory: str) -> Iterator[tuple[str, int]]:
+    """All paths of files below a directory with their sizes, also half-written ones and links themselves.
 
     A directory of another program whose name can't be written is one of them.
     """
     for entry in files.entries(directory):
         path = f"{directory}/{entry.name}"
         if entry.is_directory and not entry.is_link and is_inside(entry.name):
-            yield from paths_below(files, path)
+            yield from sizes_below(files, path)
         else:
-            yield path
+            yield path, entry.size
 
 
 def unwritable_paths(files: Files, root: Root) -> list[str]:

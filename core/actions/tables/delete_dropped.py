@@ -6,16 +6,18 @@ it goes on with what a process that died has left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from paimark.core.actions import audit
 from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Counting, Progress
+from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
+from paimark.core.actions.roots.root_files import sizes_below
 from paimark.core.actions.said import final
 from paimark.core.actions.tables.moving import what_it_has
 from paimark.core.errors import NotFound
-from paimark.core.figures import counted, minute, size
+from paimark.core.figures import counted, minute
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import parse_table_name
@@ -24,14 +26,13 @@ from paimark.core.table.trash import DroppedTable, find_dropped, half_deleted
 
 ACTION = "delete-dropped"
 _AT_ONCE = 1000
-NEVER_BACK = "It can't be taken back"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `id`, of the dropped table; that of the newest when None. Raises `NotFound`."""
     dropped, is_going = _found(context.files, table, text_argument(arguments, "id"))
     directory = dropped.going if is_going else dropped.place.directory
-    sizes = [bytes_ for _, bytes_ in _below(context.files, directory)]
+    sizes = [bytes_ for _, bytes_ in sizes_below(context.files, directory)]
     when = f"{table.full_name}, dropped {minute(dropped.dropped_at)}"
     lost = f"what is left of {when}" if is_going else f"{when}: {what_it_has(context.files, dropped.place)}"
     return Plan(
@@ -53,7 +54,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     dropped, is_going = _found(files, table, str(plan.arguments["id"]))
     if not is_going:
         files.move(dropped.place.directory, dropped.going)
-    found = list(_below(files, dropped.going))
+    found = list(sizes_below(files, dropped.going))
     for number, _ in enumerate(each_of(files.delete, [path for path, _ in found]), 1):
         if number % _AT_ONCE == 0:
             progress(Counting(f"deleted {number:,} of {len(found):,} files"))
@@ -62,7 +63,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
-        message=f"Deleted {plan.table} ({counted(len(found), 'file')}, {size(freed)}). {NEVER_BACK}",
+        message=f"Deleted {plan.table}{Removed(len(found), freed).said(plan)}",
         result={"dropped_id": dropped.id, "freed_files": len(found), "freed_bytes": freed},
     )
     before = f"in the trash as {dropped.id}"
@@ -79,13 +80,3 @@ def _found(files: Files, table: TablePath, wanted: str | None) -> tuple[DroppedT
             if each.table == table and each.id.startswith(wanted or ""):
                 return each, True
         raise
-
-
-def _below(files: Files, directory: str) -> Iterator[tuple[str, int]]:
-    """All files below a directory, with their sizes. Links are no directories: what they lead to stays."""
-    for entry in files.entries(directory):
-        path = f"{directory}/{entry.name}"
-        if entry.is_directory and not entry.is_link:
-            yield from _below(files, path)
-        else:
-            yield path, entry.size
