@@ -5,7 +5,9 @@ An undo deletes nothing that was changed since.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from paimark.core.actions.change.journal import new_token
@@ -93,16 +95,19 @@ def log(
     plan: Plan,
     outcome: Outcome,
     *,
-    inverse: str | None,
-    arguments: dict[str, Any],
-    snapshot: int,
+    inverse: str | None = None,
+    arguments: Mapping[str, Any] = MappingProxyType({}),
+    snapshot: int | None = None,
+    before: str = "",
+    after: str | None = None,
     token: str | None = None,
     no_way_back: str | None = None,
 ) -> None:
     """Log an operation that needed no lock, with the inverse action that undoes it, if there is one.
 
-    A redo uses the same `snapshot`, even if the newest was asked for. With a `token` it is idempotent. Raises
-    `Unavailable`, whose message says that the operation is done.
+    A redo uses the same `snapshot`, even if the newest was asked for. `after` is the outcome's message if
+    None. With a `token` it is idempotent. Raises `Unavailable`, whose message says that the operation is
+    done.
     """
     name, now, entry = token or new_token(), context.clock(), None
     if inverse is not None:
@@ -114,20 +119,20 @@ def log(
                 user=context.user,
                 time=now,
                 inverse=inverse,
-                arguments=arguments,
-                holds=holds(context.files, table, inverse, arguments),
+                arguments=dict(arguments),
+                holds=holds(context.files, table, inverse, dict(arguments)),
             )
     operation = Operation(
         number=0,
         token=name,
         action=plan.action,
-        request={**plan.request, "snapshot": snapshot},
+        request={**plan.request, **({} if snapshot is None else {"snapshot": snapshot})},
         user=context.user,
         host=context.host,
         time=now,
         summary=outcome.message,
-        before="",
-        after=outcome.message,
+        before=before,
+        after=outcome.message if after is None else after,
         way_back=entry,
         no_way_back=no_way_back,
         redoes=plan.redoes,

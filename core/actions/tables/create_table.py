@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import msgspec
 
 from paimark.core.actions import audit
-from paimark.core.actions.change.journal import new_token
-from paimark.core.actions.change.operations import Operation, append
 from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.names import unseen_reason
 from paimark.core.actions.plan import Outcome, Plan, Refusal, Step, raise_first
 from paimark.core.actions.registry import Action
+from paimark.core.actions.roots.as_made import log
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed
 from paimark.core.spark.library.schema_check import defined_by
@@ -53,6 +52,7 @@ class CreateTable:
             cost="one file",
             refusals=tuple([*read_only_refusals(context), *_refusals(context, table)]),
             undo=f"paimark drop-table {table.word}",
+            request={"statement": self.sql},
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -71,24 +71,9 @@ class CreateTable:
             result={"table_name": plan.table},
             undo=plan.undo,
         )
-        append(
-            context.files,
-            table,
-            Operation(
-                number=0,
-                token=new_token(),
-                action=ACTION,
-                request={"statement": self.sql},
-                user=context.user,
-                host=context.host,
-                time=started,
-                summary=outcome.message,
-                before="no such table",
-                after=plan.table,
-                no_way_back=f"`{plan.undo}` drops it",
-            ),
-        )
-        audit.record(context, plan, outcome, started, progress, before="no such table", after=plan.table)
+        before, way = "no such table", f"`{plan.undo}` drops it"
+        log(context, table, plan, outcome, before=before, after=plan.table, no_way_back=way)
+        audit.record(context, plan, outcome, started, progress, before=before, after=plan.table)
         return outcome
 
     def _schema(self, context: Context) -> TableSchema:

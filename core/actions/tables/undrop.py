@@ -6,16 +6,18 @@ The move is one rename. What was begun is done, or nothing is.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from paimark.core.actions import audit
-from paimark.core.actions.change.journal import leftovers, new_token
-from paimark.core.actions.change.operations import Operation, append
+from paimark.core.actions.change import journal
 from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Outcome, Plan, Refusal, Step, raise_first
+from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.tables.moving import what_it_has
+from paimark.core.errors import Corrupt
 from paimark.core.figures import minute
-from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.catalog import parse_table_name, table_exists
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import DroppedTable, find_dropped
 
@@ -33,18 +35,28 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(Step("move", dropped.place.directory, f"to {table.directory}: {NO_DATA_FILE}"),),
         items=(Item("keeps", f"{has}, as they were"),),
         cost="one move, no data file",
-        refusals=tuple(_refusals(context, table)),
+        refusals=tuple(_refusals(context, dropped)),
         undo=f"paimark drop-table {table.word}",
     )
 
 
-def _refusals(context: Context, table: TablePath) -> list[Refusal]:
+def _refusals(context: Context, dropped: DroppedTable) -> list[Refusal]:
+    table, held = dropped.table, None
+    # Whatever else a journal says: the table is dropped, so it is of a drop that is done.
+    with suppress(Corrupt):
+        held = journal.current(context, dropped.place)
+    if held is not None and held.standing(context) == "running":
+        reason = f"{table.full_name} is just being dropped by {held.journal.owner}"
+        return [Refusal(reason, "Wait for that to end.")]
+    if table_exists(context.files, table):
+        hint = f"`paimark drop-table {table.word}` takes it out of the way."
+        return [Refusal(f"There is another table {table.full_name} by now", hint, "name-is-taken")]
     if not context.files.entries(table.directory):
         return []
     return [
         Refusal(
-            f"{table.directory} is not empty: another table of the name, or what a job wrote after the drop",
-            f"Move it away, for example by `paimark drop-table {table.word}`.",
+            f"{table.directory} is not empty: a job wrote there after the drop",
+            "Stop that job, and move what lies there away.",
             "name-is-taken",
         )
     ]
@@ -55,7 +67,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_allowed(context, plan)
     started, table = context.clock(), parse_table_name(plan.table)
     files, dropped = context.files, find_dropped(context.files, table, str(plan.arguments["id"]))
-    raise_first(_refusals(context, table))
+    raise_first(_refusals(context, dropped))
     _end_drop(context, dropped)
     # A job that died may have left empty directories.
     files.prune(table.directory)
@@ -67,31 +79,14 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         result={"dropped_id": dropped.id},
         undo=plan.undo,
     )
-    append(
-        files,
-        table,
-        Operation(
-            number=0,
-            token=new_token(),
-            action=ACTION,
-            request=dict(plan.request),
-            user=context.user,
-            host=context.host,
-            time=started,
-            summary=outcome.message,
-            before=f"in the trash as {dropped.id}",
-            after=plan.table,
-            no_way_back=f"`{plan.undo}` drops it again",
-        ),
-    )
-    audit.record(
-        context, plan, outcome, started, progress, before=f"in the trash as {dropped.id}", after=plan.table
-    )
+    before, way = f"in the trash as {dropped.id}", f"`{plan.undo}` drops it again"
+    log(context, table, plan, outcome, before=before, after=plan.table, no_way_back=way)
+    audit.record(context, plan, outcome, started, progress, before=before, after=plan.table)
     return outcome
 
 
 def _end_drop(context: Context, dropped: DroppedTable) -> None:
     """The table is dropped, so the drop is done: its process may have died before it removed its journal."""
     context.files.delete(dropped.place.journal)
-    for path in leftovers(context, dropped.place):
+    for path in journal.leftovers(context, dropped.place):
         context.files.delete(path)

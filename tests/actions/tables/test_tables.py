@@ -9,6 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.owner import running
 from paimark.core.actions.context import Context
 from paimark.core.actions.tables.moving import move_refusals
 from paimark.core.errors import NotFound, Refused, UsageError
@@ -76,6 +78,19 @@ def test_what_a_job_wrote_after_the_drop_is_in_the_way(context: Context, orders:
     (orders / "bucket-0").rmdir()
     orders.rmdir()
     done(context, "undrop")
+
+
+def test_a_drop_that_has_not_ended_is_waited_for(context: Context) -> None:
+    done(context, "drop-table")
+    [dropped] = dropped_tables(context.files, "shop")
+    token, plan = journal.new_token(), planned(context, "undrop")
+    with running(context, dropped.place, token):
+        journal.take(context, dropped.place, plan, token, "drop-table", {})
+        [reason] = refused(planned(context, "undrop"))
+        assert reason.startswith("shop.orders is just being dropped by ")
+    # Its process died before it removed its journal.
+    done(context, "undrop")
+    assert journal.current(context, ORDERS) is None
 
 
 def test_a_renamed_table_goes_on_under_its_name(context: Context, warehouse: Path, orders: Path) -> None:
