@@ -7,7 +7,7 @@ from paimark.core.actions.schema.alter_branch_schema import ACTION
 from paimark.core.actions.schema.types import paimon_type
 from paimark.core.errors import failing_at
 from paimark.core.statements.call import ActionCall
-from paimark.core.table.names import named_table, require_chosen
+from paimark.core.table.names import chosen_table
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.alters import changes_text, read_alter
 
@@ -15,9 +15,7 @@ from paimark.core.travel.statements.alters import changes_text, read_alter
 def action_of_alter(statement: Statement, database: str | None = None) -> ActionCall:
     """The action of an ALTER TABLE; `database` is the current one. Raises `StatementFailed`."""
     alter = read_alter(statement)
-    with failing_at(alter.table_position):
-        require_chosen(alter.parts, database)
-        table, branch = named_table(alter.parts, database)
+    table, branch = chosen_table(alter.parts, database, alter.table_position)
     for change in alter.changes:
         if change.kind in ("add", "widen"):
             with failing_at(change.position):

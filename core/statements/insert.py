@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal, Step
 from paimark.core.actions.said import nothing_lost, streams_skip
-from paimark.core.errors import FileMissing, Refused, failing_at
+from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.partition_literals import printed
@@ -17,6 +17,8 @@ from paimark.core.statements.row_statement import (
     RowStatement,
     WrittenState,
     entries_of,
+    kept_before,
+    not_whole,
     size_of_entries,
 )
 from paimark.core.storage.files import Files
@@ -24,7 +26,7 @@ from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.manifests.partitions import RowTexts
-from paimark.core.table.names import named_table, require_chosen
+from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.inserts import Insert, read_insert
@@ -63,7 +65,7 @@ class Inserts(RowStatement):
             partition = _partition(schema, insert)
             entries = _replaced(context.files, state, partition)
         except FileMissing as error:
-            refusals.append(Refusal(f"{state.where} is not whole: {error.message}", "Repair it first."))
+            refusals.append(not_whole(state, error))
         except Refused as error:
             refusals.append(Refusal(error.message, error.hint))
         headline, what = _description(insert, partition, state.where)
@@ -83,9 +85,7 @@ class Inserts(RowStatement):
 def action_of_insert(statement: Statement, database: str | None = None) -> tuple[ActionCall, Inserts]:
     """The action of an INSERT; `database` is the current one. Raises `StatementFailed`."""
     insert = read_insert(statement)
-    with failing_at(insert.table_position):
-        require_chosen(insert.parts, database)
-        table, branch = named_table(insert.parts, database)
+    table, branch = chosen_table(insert.parts, database, insert.table_position)
     inserts = Inserts(table, branch, database, insert)
     return ActionCall(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
 
@@ -138,8 +138,7 @@ def _overwritten(context: Context, state: WrittenState, what: str, records: int)
     most = "at most " if what.endswith(" of") else ""
     text = f"{most}{counted(records, unit)}, from the newest rows"
     lost = Item("loses", text, "rows-replaced", is_grave=True, count=records, unit=f"{unit}s")
-    kept = Item("keeps", f"history, tags and savepoints; snapshot {head.snapshot.id}, until it expires")
-    return [lost, streams_skip(context.files, root), kept]
+    return [lost, streams_skip(context.files, root), kept_before(head)]
 
 
 def _value_text(value: str | None) -> str:

@@ -12,7 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import nothing_lost, streams_skip
-from paimark.core.errors import FileMissing, failing_at
+from paimark.core.errors import FileMissing
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Failed, Run
 from paimark.core.statements.call import ActionCall
@@ -21,12 +21,14 @@ from paimark.core.statements.row_statement import (
     RowStatement,
     WrittenState,
     entries_of,
+    kept_before,
+    not_whole,
     size_of_entries,
 )
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.manifests.manifests import ManifestEntry
-from paimark.core.table.names import named_table, require_chosen
+from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.row_changes import RowChange, read_change
@@ -78,8 +80,7 @@ class RowChanges(RowStatement):
         try:
             entries = entries_of(context.files, state)
         except FileMissing as error:
-            refusal = Refusal(f"{state.where} is not whole: {error.message}", "Repair it first.")
-            return Effects(headline, refusals=(refusal,))
+            return Effects(headline, refusals=(not_whole(state, error),))
         records, size, files = size_of_entries(entries, unit)
         if not records or state.head is None:
             return Effects(headline, items=(nothing_lost("there are no rows yet"),))
@@ -87,10 +88,8 @@ class RowChanges(RowStatement):
         if rows == 0:
             return Effects(headline, items=(nothing_lost("no row is meant"),))
         lost = _lost(command, records, unit) if rows is None else _lost(command, rows, "row", "")
-        kept = Item(
-            "keeps", f"history, tags and savepoints; snapshot {state.head.snapshot.id}, until it expires"
-        )
-        return Effects(headline, _steps(state, entries, files, size), (lost, *_readers(context, state), kept))
+        items = (lost, *_readers(context, state), kept_before(state.head))
+        return Effects(headline, _steps(state, entries, files, size), items)
 
     def _meant(self, context: Context) -> int | None:
         """How many rows the statement is about, as Spark counts them; None for a MERGE."""
@@ -138,8 +137,6 @@ def _readers(context: Context, state: WrittenState) -> list[Item]:
 def action_of_change(statement: Statement, database: str | None = None) -> tuple[ActionCall, RowChanges]:
     """The action of such a statement; `database` is the current one. Raises `StatementFailed`."""
     change = read_change(statement)
-    with failing_at(change.table_position):
-        require_chosen(change.parts, database)
-        table, branch = named_table(change.parts, database)
+    table, branch = chosen_table(change.parts, database, change.table_position)
     changes = RowChanges(table, branch, database, change)
     return ActionCall(changes.action(), table, {}, change.table_position, change.table_position), changes

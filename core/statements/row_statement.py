@@ -23,7 +23,7 @@ from paimark.core.actions.registry import Action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten
-from paimark.core.errors import Refused
+from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.spark.datasource.scan import require_counts
@@ -93,6 +93,16 @@ def entries_of(files: Files, state: WrittenState) -> list[ManifestEntry]:
         return []
     table = state.root.table
     return live_entries(files, table, data_manifests(files, table, state.head.snapshot))
+
+
+def not_whole(state: WrittenState, error: FileMissing) -> Refusal:
+    """That nobody can say what the statement would replace."""
+    return Refusal(f"{state.where} is not whole: {error.message}", "Repair it first.")
+
+
+def kept_before(head: ChosenSnapshot) -> Item:
+    """The version from before stays readable."""
+    return Item("keeps", f"history, tags and savepoints; snapshot {head.snapshot.id}, until it expires")
 
 
 def size_of_entries(entries: Sequence[ManifestEntry], unit: str) -> tuple[int, int, str]:

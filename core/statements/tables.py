@@ -14,14 +14,14 @@ from paimark.core.actions.registry import Action, action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.tables.create_table import ACTION as CREATE
 from paimark.core.actions.tables.create_table import CreateTable
-from paimark.core.errors import PaimarkError, StatementFailed, failing_at
+from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Failed, Run
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.insert import Inserts, action_of_insert
 from paimark.core.table.layout import TablePath
-from paimark.core.table.names import named_table, parse_table_name, require_chosen
+from paimark.core.table.names import chosen_table, parse_table_name
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.tables import TableStatement, read_table_statement
@@ -36,9 +36,7 @@ def action_of_table_statement(
     read = read_table_statement(statement)
     if read.kind == "truncate":
         return _truncating(read, database)
-    with failing_at(read.position):
-        require_chosen(read.parts, database)
-        table, branch = named_table(read.parts, database)
+    table, branch = chosen_table(read.parts, database, read.position)
     if branch is not None:
         raise statement.refused(
             f"{read.parts[-1]} is a branch, and no table",
@@ -46,7 +44,7 @@ def action_of_table_statement(
             read.position,
         )
     if read.kind == "create":
-        like = named_source(read, database) if read.like else None
+        like = chosen_table(read.like, database, read.like_position) if read.like else None
         creating = CreateTable(read.sql, like).action()
         if read.query_position is not None:
             creating = CreateAs(read, database).action()
@@ -121,13 +119,6 @@ class CreateAs:
             if error.position is not None and self.read.query_position is not None:
                 at = max(error.position - head, 0) + self.read.query_position
             raise StatementFailed(error.message, error.hint, at) from error
-
-
-def named_source(read: TableStatement, database: str | None) -> tuple[TablePath, str | None]:
-    """The table, and its branch, that LIKE names."""
-    with failing_at(read.like_position):
-        require_chosen(read.like, database)
-        return named_table(read.like, database)
 
 
 def _truncating(read: TableStatement, database: str | None) -> tuple[ActionCall, Inserts]:

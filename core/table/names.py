@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from paimark.core.errors import NotFound, UsageError
+from paimark.core.errors import NotFound, UsageError, failing_at
 from paimark.core.table.layout import HEARTBEAT_PREFIX, MAIN, STEP_PREFIX, TablePath
 from paimark.core.text import has_halves, spelled
 
@@ -124,6 +124,13 @@ def require_chosen(parts: Sequence[str], database: str | None) -> None:
     if len(parts) == 1 and database is None:
         hint = f"Write it as database.table. {CHOOSE_DATABASE}"
         raise UsageError(f"No database is chosen to have {parts[0]}", hint)
+
+
+def chosen_table(parts: tuple[str, ...], database: str | None, position: int) -> tuple[TablePath, str | None]:
+    """As `named_table`, of a name at this offset in a statement. Raises `StatementFailed` there."""
+    with failing_at(position):
+        require_chosen(parts, database)
+        return named_table(parts, database)
 
 
 def system_hint(name: str) -> str:
