@@ -1,13 +1,10 @@
 package paimark.library;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.Split;
@@ -70,19 +67,7 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
 
     @Override
     public Statistics estimateStatistics() {
-        long rows = splits.stream().mapToLong(Split::rowCount).sum();
-        long bytes = rows * Math.max(columns.shown.defaultSize(), 1);
-        return new Statistics() {
-            @Override
-            public OptionalLong sizeInBytes() {
-                return OptionalLong.of(bytes);
-            }
-
-            @Override
-            public OptionalLong numRows() {
-                return OptionalLong.of(rows);
-            }
-        };
+        return new SplitStatistics(splits, columns.shown);
     }
 
     /** Of files that are written again, Spark looks first for those with rows to change. */
@@ -143,38 +128,28 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
     static final class Builder implements ScanBuilder, SupportsPushDownV2Filters, SupportsPushDownRequiredColumns {
         private final LibraryTable table;
         private final TouchedFiles touched;
-        private final List<org.apache.paimon.predicate.Predicate> conditions = new ArrayList<>();
-        private final List<org.apache.paimon.predicate.Predicate> ofFiles = new ArrayList<>();
+        private final TakenConditions taken;
         private StructType shown;
-        private Predicate[] pushed = {};
 
         /** {@code touched} hears which files are read; may be null. */
         Builder(LibraryTable table, TouchedFiles touched) {
             this.table = table;
             this.touched = touched;
+            taken = new TakenConditions(table.table.rowType());
             shown = SparkTypes.of(table.table.rowType());
         }
 
         @Override
         public Predicate[] pushPredicates(Predicate[] given) {
-            PushedConditions converter = new PushedConditions(table.table.rowType());
-            List<Predicate> used = new ArrayList<>();
             for (Predicate each : given) {
-                converter.of(each).ifPresent(condition -> {
-                    conditions.add(condition);
-                    used.add(each);
-                    if (converter.isForFiles(condition)) {
-                        ofFiles.add(condition);
-                    }
-                });
+                taken.takes(each);
             }
-            pushed = used.toArray(pushed);
             return Arrays.copyOf(given, given.length);
         }
 
         @Override
         public Predicate[] pushedPredicates() {
-            return pushed;
+            return taken.pushed();
         }
 
         @Override
@@ -186,12 +161,8 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
         public Scan build() {
             // A file that is written again is read with all its rows.
             boolean isWhole = touched != null && !touched.marks;
-            return new ChangedRows(table, new ChangeColumns(table.table, shown), all(conditions),
-                    isWhole ? null : all(ofFiles), touched);
-        }
-
-        private static org.apache.paimon.predicate.Predicate all(List<org.apache.paimon.predicate.Predicate> of) {
-            return of.isEmpty() ? null : PredicateBuilder.and(of);
+            return new ChangedRows(table, new ChangeColumns(table.table, shown), taken.all(),
+                    isWhole ? null : taken.ofFiles(), touched);
         }
     }
 }

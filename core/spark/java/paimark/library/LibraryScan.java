@@ -3,7 +3,6 @@ package paimark.library;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.OptionalLong;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.source.DataSplit;
@@ -63,19 +62,7 @@ final class LibraryScan implements Scan, Batch, SupportsReportStatistics {
 
     @Override
     public Statistics estimateStatistics() {
-        long rows = splits.stream().mapToLong(Split::rowCount).sum();
-        long bytes = rows * Math.max(shown.defaultSize(), 1);
-        return new Statistics() {
-            @Override
-            public OptionalLong sizeInBytes() {
-                return OptionalLong.of(bytes);
-            }
-
-            @Override
-            public OptionalLong numRows() {
-                return OptionalLong.of(rows);
-            }
-        };
+        return new SplitStatistics(splits, shown);
     }
 
     @Override

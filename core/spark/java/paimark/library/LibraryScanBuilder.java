@@ -3,8 +3,6 @@ package paimark.library;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
-import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.RowType;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
@@ -26,11 +24,8 @@ final class LibraryScanBuilder
                 SupportsPushDownLimit,
                 SupportsPushDownAggregates {
     private final LibraryTable table;
-    private final List<org.apache.paimon.predicate.Predicate> conditions = new ArrayList<>();
-    /** Those of them that files are asked too. */
-    private final List<org.apache.paimon.predicate.Predicate> ofFiles = new ArrayList<>();
+    private final TakenConditions taken;
     private StructType shown;
-    private Predicate[] pushed = {};
     private boolean isExact = true;
     private boolean areFewKeys;
     private int limit;
@@ -39,30 +34,22 @@ final class LibraryScanBuilder
     LibraryScanBuilder(LibraryTable table, int limit) {
         this.table = table;
         this.limit = limit;
+        taken = new TakenConditions(table.table.rowType());
         shown = SparkTypes.of(table.table.rowType());
     }
 
     /** Returns what Spark has to apply as well: all but conditions on partitions, unless few keys are read. */
     @Override
     public Predicate[] pushPredicates(Predicate[] given) {
-        PushedConditions converter = new PushedConditions(table.table.rowType());
-        List<Predicate> again = new ArrayList<>(), used = new ArrayList<>();
+        List<Predicate> again = new ArrayList<>();
         for (Predicate each : given) {
-            Optional<org.apache.paimon.predicate.Predicate> condition = converter.of(each);
-            if (condition.isPresent()) {
-                conditions.add(condition.get());
-                used.add(each);
-                if (converter.isForFiles(condition.get())) {
-                    ofFiles.add(condition.get());
-                }
-            }
-            if (condition.isEmpty() || !isOfPartitions(each)) {
+            if (!taken.takes(each) || !isOfPartitions(each)) {
                 again.add(each);
                 isExact = false;
             }
         }
-        pushed = used.toArray(pushed);
-        if (!again.isEmpty() && ofFiles.size() == given.length && FewKeys.areFew(table, conditions, given)) {
+        boolean areOfFiles = taken.countOfFiles() == given.length;
+        if (!again.isEmpty() && areOfFiles && FewKeys.areFew(table, taken.list(), given)) {
             areFewKeys = true;
             again.clear();
         }
@@ -77,7 +64,7 @@ final class LibraryScanBuilder
 
     @Override
     public Predicate[] pushedPredicates() {
-        return pushed;
+        return taken.pushed();
     }
 
     @Override
@@ -100,17 +87,13 @@ final class LibraryScanBuilder
 
     @Override
     public boolean supportCompletePushDown(Aggregation aggregation) {
-        return isExact && MetadataAnswer.of(table, all(conditions), aggregation) != null;
+        return isExact && MetadataAnswer.of(table, taken.all(), aggregation) != null;
     }
 
     @Override
     public boolean pushAggregation(Aggregation aggregation) {
-        answer = isExact ? MetadataAnswer.of(table, all(conditions), aggregation) : null;
+        answer = isExact ? MetadataAnswer.of(table, taken.all(), aggregation) : null;
         return answer != null;
-    }
-
-    private static org.apache.paimon.predicate.Predicate all(List<org.apache.paimon.predicate.Predicate> conditions) {
-        return conditions.isEmpty() ? null : PredicateBuilder.and(conditions);
     }
 
     @Override
@@ -124,7 +107,7 @@ final class LibraryScanBuilder
         }
         RowType read = new RowType(fields);
         return areFewKeys
-                ? new FewKeys(table, shown, read, all(conditions))
-                : new LibraryScan(table, shown, read, all(conditions), all(ofFiles), isExact ? limit : -1);
+                ? new FewKeys(table, shown, read, taken.all())
+                : new LibraryScan(table, shown, read, taken.all(), taken.ofFiles(), isExact ? limit : -1);
     }
 }

@@ -11,7 +11,6 @@ import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.RowLevelOperation;
 import org.apache.spark.sql.connector.write.SupportsDelta;
-import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
@@ -37,10 +36,23 @@ final class RowChanges {
     private abstract static class Operation implements RowLevelOperation {
         final ChangedTable table;
         private final Command command;
+        private final TouchedFiles touched;
 
-        Operation(ChangedTable table, Command command) {
+        /** {@code touched} hears which files are read; null for a table with keys. */
+        Operation(ChangedTable table, Command command, TouchedFiles touched) {
             this.table = table;
             this.command = command;
+            this.touched = touched;
+        }
+
+        @Override
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            return new ChangedRows.Builder(table.rows, touched);
+        }
+
+        @Override
+        public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+            return new ChangeWrite.Builder(table, info, command, touched);
         }
 
         @Override
@@ -60,7 +72,7 @@ final class RowChanges {
 
     private static final class ByKey extends Operation implements SupportsDelta {
         ByKey(ChangedTable table, Command command) {
-            super(table, command);
+            super(table, command, null);
         }
 
         @Override
@@ -75,23 +87,11 @@ final class RowChanges {
             return of.rowType().getFieldNames().stream().filter(name -> !of.primaryKeys().contains(name))
                     .map(name -> Expressions.column(ChangeColumns.BEFORE + name)).toArray(NamedReference[]::new);
         }
-
-        @Override
-        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            return new ChangedRows.Builder(table.rows, null);
-        }
-
-        @Override
-        public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-            return new ChangeWrite.Builder(table, info, command(), null);
-        }
     }
 
     private static final class ByPlace extends Operation implements SupportsDelta {
-        private final TouchedFiles touched = new TouchedFiles(true);
-
         ByPlace(ChangedTable table, Command command) {
-            super(table, command);
+            super(table, command, new TouchedFiles(true));
         }
 
         @Override
@@ -108,38 +108,16 @@ final class RowChanges {
         public boolean representUpdateAsDeleteAndInsert() {
             return true;
         }
-
-        @Override
-        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            return new ChangedRows.Builder(table.rows, touched);
-        }
-
-        @Override
-        public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-            return new ChangeWrite.Builder(table, info, command(), touched);
-        }
     }
 
     private static final class ByFile extends Operation {
-        private final TouchedFiles touched = new TouchedFiles(false);
-
         ByFile(ChangedTable table, Command command) {
-            super(table, command);
+            super(table, command, new TouchedFiles(false));
         }
 
         @Override
         public NamedReference[] requiredMetadataAttributes() {
             return tracked(List.of(ChangeColumns.FILE));
-        }
-
-        @Override
-        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            return new ChangedRows.Builder(table.rows, touched);
-        }
-
-        @Override
-        public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-            return new ChangeWrite.Builder(table, info, command(), touched);
         }
     }
 }
