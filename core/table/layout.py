@@ -84,11 +84,6 @@ class TablePath(msgspec.Struct, frozen=True):
         return f"{self.branches}/ACTION"
 
     @property
-    def undo_log(self) -> str:
-        """The undo log of versions before the operation log, newest entry last."""
-        return f"{self.branches}/UNDO"
-
-    @property
     def merges(self) -> str:
         """The merge record: how much of each branch main already has."""
         return f"{self.branches}/merges"

@@ -19,19 +19,11 @@ from paimark.core.errors import Corrupt, PaimarkError
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import BEGUN_PREFIX, OPERATION_PREFIX, WRITE_PREFIX, TablePath
-from paimark.core.table.records import Point, Record
+from paimark.core.table.lineage.edits import Edits
+from paimark.core.table.records import Record
 
-REPLACEMENT = "replace-main-branch"
 STREAM = "write-stream"
 COMPACTION = "compact"
-RETIREMENT = "delete-branch"
-# The arguments that an inverse action requires.
-_NEEDED_BY = {
-    "delete-branch": ("name",),
-    "delete-tag": ("name",),
-    "delete-savepoint": ("id",),
-    "rename-tag": ("name", "to"),
-}
 _PREFIXES = "|".join(map(re.escape, (OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX)))
 _NAME = re.compile(rf"(?:{_PREFIXES})(?P<number>[0-9]{{1,18}})-(?P<token>[0-9a-z]+)")
 # How many unsettled writes of others a writer looks at.
@@ -40,121 +32,6 @@ _MOST_SETTLED = 2
 _MOST_KEPT, _TRIMMED_EVERY = 1000, 100
 # A writer that has not committed for so long after it said that it would has died (milliseconds).
 _GIVEN_UP_AFTER, _STREAM_WAITS = 3600 * 1000, 60 * 1000
-
-
-class Undoable(Record, frozen=True, kw_only=True):
-    """An entry of the undo log. `time` is epoch milliseconds.
-
-    A replacement made `branch` main; `previous` was main before (None: the table directory), and `kept_as`
-    is the branch that keeps the table directory's main (None: nothing was moved, or it was dropped). A
-    deletion with `--keep` has the name of the branch in `branch` and that of the retired branch in `kept_as`.
-    `schema` is the newest schema of the moved root, before stock retention was switched off in it; `head` was
-    the branch's newest snapshot then. The branch got copies of main's snapshots `first_copied` to
-    `last_copied` and of its tags `copied_tags`.
-
-    A merge, a replacement by overwrite or a rollback moved main's root `root` (None: the table directory)
-    from `before` to `after`. `branch` is the source of the rows, `to` the version that a rollback restored.
-    `schema_id` is then main's newest definition from before a merge or an overwrite, which may drop columns.
-    A rollback that truncated keeps the later commits in the branch `kept_as`.
-
-    With `is_write` a writer committed to `root`, which may be any branch; `before` is None if that had no
-    snapshot. A run of a stream made several `commits`; it `is_mixed` if others committed between them.
-    A compaction is such a write too, but its rows are those from before: an undo has nothing to take back.
-
-    For any other action, `inverse` is the action that undoes it, with its arguments. `holds` is the state
-    that the change left; the undo is refused if it differs now.
-    """
-
-    newest: ClassVar[int | None] = 1
-
-    version: int = 1
-    token: str
-    action: str
-    user: str
-    time: int
-    branch: str = ""
-    previous: str | None = None
-    kept_as: str | None = None
-    schema_id: int | None = None
-    schema: str | None = None
-    head: int | None = None
-    was_dropped: bool = False
-    first_copied: int = 0
-    last_copied: int = -1
-    copied_tags: tuple[str, ...] = ()
-    root: str | None = None
-    before: Point | None = None
-    after: Point | None = None
-    to: str | None = None
-    inverse: str | None = None
-    arguments: dict[str, Any] | None = None
-    holds: str | None = None
-    is_write: bool = False
-    commits: int | None = None
-    is_mixed: bool = False
-
-    def __post_init__(self) -> None:
-        if self.after is not None and self.before is None and not self.is_write:
-            raise ValueError("it does not say where main was before")
-        if self.is_replacement and not (self.was_dropped or self.kept_as or self.previous):
-            raise ValueError("it does not say what was main before")
-        if self.action == RETIREMENT and self.inverse is None and not self.kept_as:
-            raise ValueError("it does not say what the branch is kept as")
-        for needed in _NEEDED_BY.get(self.inverse or "", ()):
-            if (self.arguments or {}).get(needed) is None:
-                raise ValueError(f"it does not say the {needed} that {self.inverse} takes")
-
-    @property
-    def description(self) -> str:
-        """`merge-branch of fix`, `rollback to v2`, `insert-into of snapshot 6`."""
-        if self.to:
-            return f"{self.action} to {self.to}"
-        if self.is_write and self.after is not None:
-            return f"{self.action} of {self.snapshots}"
-        return f"{self.action} of {self.branch}" if self.branch else self.action
-
-    @property
-    def is_compaction(self) -> bool:
-        """Whether it changed no rows: whoever could take back what led to `before` can do it from `after`."""
-        return self.action == COMPACTION
-
-    @property
-    def is_truncation(self) -> bool:
-        """Whether it moved main's later commits to the branch `kept_as`."""
-        return self.moved_rows and self.kept_as is not None
-
-    @property
-    def snapshots(self) -> str:
-        """Those of a write: `snapshot 6`, `snapshots 6 to 9`."""
-        first = self.first_id
-        last = first + (self.commits or 1) - 1
-        if self.is_mixed and self.after is not None:
-            last = self.after.id
-        return f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
-
-    @property
-    def first_id(self) -> int:
-        """The first snapshot of a write."""
-        return 1 if self.before is None else self.before.id + 1
-
-    @property
-    def moved_rows(self) -> bool:
-        """Whether a root, for all but writes that of main, stayed the same and got other rows."""
-        return self.after is not None
-
-    @property
-    def is_replacement(self) -> bool:
-        """Whether another root became main."""
-        return self.action == REPLACEMENT and not self.moved_rows
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether only this entry knows what its undo needs: what was moved, and how it was."""
-        return self.is_replacement or self.kept_as is not None
-
-    def leads_to(self, point: Point | None, root: str | None) -> bool:
-        """Whether it moved this root to this commit."""
-        return self.moved_rows and (self.root, self.after) == (root, point)
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -184,9 +61,9 @@ class StreamRun(msgspec.Struct, frozen=True, rename="camel"):
 class Operation(Record, frozen=True, kw_only=True):
     """One finished change. `time` is epoch milliseconds; `request` holds the arguments of the action.
 
-    `before` and `after` name the references that it moved. `no_way_back` says why an undo does not take it
-    back, or what does instead. `undoes` and `redoes` are tokens of operations;
-    `now` is the commit at which an undo left main. `group` is set for a part of a change of many.
+    `before` and `after` name the references that it moved, for people. `no_way_back` says why an undo does
+    not turn its `edits` round, or what does instead. `undoes` and `redoes` are tokens of operations. `group`
+    is set for a part of a change of many.
 
     `stream` is set for a run of a stream, whose entry is written again with each batch.
 
@@ -207,16 +84,56 @@ class Operation(Record, frozen=True, kw_only=True):
     summary: str
     before: str
     after: str
-    way_back: Undoable | None = None
+    edits: Edits | None = None
     no_way_back: str | None = None
     undoes: str | None = None
     redoes: str | None = None
-    now: Point | None = None
     group: Group | None = None
     landed: bool | None = None
     records_added: int | None = None
     records_removed: int | None = None
     stream: StreamRun | None = None
+
+    @property
+    def is_undoable(self) -> bool:
+        """Whether it has its turn when operations are undone; a later one may forbid it."""
+        return self.edits is not None and self.undoes is None and self.no_way_back is None
+
+    @property
+    def has_way_back(self) -> bool:
+        return self.is_undoable and not (self.turned.main and self.turned.main.was_dropped)
+
+    @property
+    def turned(self) -> Edits:
+        """The edits of one that has some."""
+        return self.edits or Edits()
+
+    @property
+    def is_compaction(self) -> bool:
+        """Whether it changed no rows: an undo has nothing to take back."""
+        return self.action == COMPACTION
+
+    @property
+    def description(self) -> str:
+        """`merge-branch of fix`, `rollback to v2`, `insert-into of snapshot 6`."""
+        edits = self.turned
+        if edits.head is not None and edits.head.to:
+            return f"{self.action} to {edits.head.to}"
+        if edits.rows is not None and edits.rows.is_write:
+            return f"{self.action} of {edits.rows.snapshots}"
+        return f"{self.action} of {self.branch}" if self.branch else self.action
+
+    @property
+    def branch(self) -> str:
+        """The branch that it was about, if it was about one: made main, merged, retired, made or altered."""
+        edits = self.turned
+        if edits.main is not None:
+            return edits.main.after or ""
+        if edits.moved is not None:
+            return edits.moved.before or ""
+        if edits.made is not None:
+            return edits.made.name if edits.made.what == "branch" else ""
+        return (edits.rows and edits.rows.branch) or (edits.schema and edits.schema.branch) or ""
 
 
 class Entry(NamedTuple):
@@ -308,7 +225,7 @@ def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
     writes = [each for each in entries if each.is_write]
     others = [each for each in entries if not each.is_write][:-_MOST_KEPT]
     old = _read(files, table, others)
-    lasting = {each.token for each in old if each.way_back is not None and each.way_back.is_lasting}
+    lasting = {each.token for each in old if each.turned.is_lasting}
     kept = {each.token for each in old if lasting & {each.token, each.undoes, each.redoes}}
     gone = [*writes[:-_MOST_KEPT], *(each for each in others if each.token not in kept)]
     for _ in each_of(files.delete, [f"{table.operations}/{each.name}" for each in gone]):
@@ -339,10 +256,10 @@ def _has_landed(files: Files, table: TablePath, operation: Operation) -> bool | 
     # Here, because it loads Avro, and is rarely needed.
     from paimark.core.table.landed import Landed, fate_of
 
-    entry = operation.way_back
-    if entry is None or entry.after is None:
+    rows = operation.turned.rows
+    if rows is None:
         return None
-    fate = fate_of(files, table.root(entry.root), entry.after)
+    fate = fate_of(files, table.root(rows.root), rows.after)
     return None if fate is Landed.UNKNOWN else fate is Landed.YES
 
 
@@ -353,9 +270,3 @@ def _operation(data: bytes, path: str, entry: Entry) -> Operation:
             f"{path} holds the record of another: operation {operation.number} of {operation.token}"
         )
     return operation
-
-
-def undoable_before_the_log(files: Files, table: TablePath) -> list[Undoable]:
-    """Entries of the undo log of earlier versions of Paimark."""
-    lines = (read_if_there(files, table.undo_log) or b"").splitlines()
-    return [Undoable.from_json(line, table.undo_log) for line in lines if line.strip()]

@@ -141,12 +141,12 @@ def _take_back(root: Root, operation: Operation) -> str:
     """The command that takes it back in its turn, or why there is none."""
     if operation.undoes is not None:
         return root.table.redo
-    entry = operation.way_back
-    if entry is not None and entry.is_compaction:
-        return "it changed no rows: there is nothing to take back"
-    if entry is None or entry.was_dropped:
-        return operation.no_way_back or "it can't be taken back"
-    return root.table.undo
+    if operation.has_way_back:
+        return root.table.undo
+    # A version before the first release kept other data.
+    is_old = "wayBack" in operation.unknown
+    why = "an unreleased version of Paimark wrote it, and it can't be taken back" if is_old else ""
+    return operation.no_way_back or why or "it can't be taken back"
 
 
 def _with_remark(operation: Operation) -> Operation:

@@ -76,15 +76,12 @@ def _name(commit: Snapshot | Point) -> tuple[int, str]:
 
 def _logged(table: TablePath, log: Sequence[Operation]) -> Iterator[tuple[Operation, Root, Point, Root]]:
     """The commits of the log, with their roots, and the branch that has the same one if it was merged."""
-    roots = {each.token: each.way_back.root for each in log if each.way_back is not None}
     for operation in log:
-        entry = operation.way_back
-        if entry is not None and entry.after is not None and operation.landed is not False:
-            source = table.root(entry.branch or entry.root)
-            yield operation, table.root(entry.root), entry.after, source
-        if operation.now is not None and operation.undoes in roots:
-            root = table.root(roots[operation.undoes])
-            yield operation, root, operation.now, root
+        rows = operation.turned.rows
+        # The undo of a truncation commits nothing.
+        is_commit = rows is not None and (operation.undoes is None or rows.same_as is not None)
+        if rows is not None and is_commit and operation.landed is not False:
+            yield operation, table.root(rows.root), rows.after, table.root(rows.branch or rows.root)
 
 
 def _was_under_way(files: Files, table: TablePath, theirs: Snapshot, ours: Operation) -> bool:

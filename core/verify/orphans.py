@@ -144,7 +144,7 @@ def owner_of(table: TablePath, directory: str, name: str) -> str:
 def is_known(table: TablePath, directory: str, name: str) -> bool:
     """Whether Paimon, or this project, keeps a control file with this name there."""
     if directory == table.branches:
-        return f"{directory}/{name}" in (table.main_branch_file, table.journal, table.undo_log, table.merges)
+        return f"{directory}/{name}" in (table.main_branch_file, table.journal, table.merges)
     if directory == table.operations:
         return name.startswith((OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX))
     if directory == table.savepoints:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from paimark.core.actions.change import operations
-from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, ItemKind, Outcome, Plan
 from paimark.core.actions.registry import action
@@ -98,9 +98,10 @@ def contents(directory: Path) -> dict[str, bytes]:
     }
 
 
-def undoable(context: Context, table: TablePath = ORDERS) -> list[Undoable]:
+def undoable(context: Context, table: TablePath = ORDERS) -> list[Operation]:
     """What can be undone of main and its branches, the newest last, without the references that were made."""
-    return [entry for entry in operations.undoable(context, table) if entry.inverse is None]
+    known = operations.undoable(context, table)
+    return [each for each in known if each.turned.made is None and each.turned.schema is None]
 
 
 class NoWrites(Wrapped):

@@ -186,8 +186,8 @@ class Scene(KilledScene):
     def assert_logged(self, when: str) -> None:
         """An undo can find every savepoint, whichever process finished it."""
         known = read_operations(self._context().files, ORDERS)
-        made = [each.way_back for each in known if each.action == "create-savepoint"]
-        ids = [each.arguments["id"] for each in made if each is not None and each.arguments is not None]
+        made = [each.turned.made for each in known if each.action == "create-savepoint"]
+        ids = [int(each.name) for each in made if each is not None]
         assert sorted(ids) == self.savepoints("manual"), when
 
     def let_time_pass(self) -> None:

@@ -38,7 +38,16 @@ from paimark.core.storage.conditions import SCRATCH
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table import layout
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.operations import Group, Operation, StreamRun, Undoable
+from paimark.core.table.lineage.edits import (
+    Edits,
+    HistoryEdit,
+    MadeEdit,
+    MainEdit,
+    MovedRoot,
+    RowsEdit,
+    SchemaEdit,
+)
+from paimark.core.table.operations import Group, Operation, StreamRun
 from paimark.core.table.read_tags import READ_TAG_PREFIX
 from paimark.core.table.records import (
     Consumer,
@@ -54,12 +63,14 @@ from tests.actions.acting import ORDERS, context_on, done
 from tests.storage.wrapped import Wrapped
 
 PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
+EDITS = (Edits, MainEdit, MovedRoot, RowsEdit, HistoryEdit, MadeEdit, SchemaEdit)
 # What is written, by the name that the page gives it.
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
         *(journal.Journal, journal.JournalEntry, Owner, Plan, Item, Step, Refusal, Point, Consumer, Group),
-        *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt, StreamConsumer, StreamPosition),
+        *(Claim, Savepoint, Operation, MergeEvent, Attempt, StreamConsumer, StreamPosition),
+        *EDITS,
         StreamRun,
     )
 }
@@ -80,7 +91,7 @@ def states() -> dict[str, type[msgspec.Struct]]:
     first: dict[type[msgspec.Struct], str] = {}
     for name in CHANGES:
         first.setdefault(change_named(name).State, name)
-    return {f"state of {name}": state for state, name in first.items() if state is not Undoable}
+    return {f"state of {name}": state for state, name in first.items() if state not in (*EDITS, Operation)}
 
 
 def type_name(kind: msgspec.inspect.Type) -> str:
@@ -192,7 +203,7 @@ def test_every_kind_of_change_is_told() -> None:
 
 def test_versions_and_numbers_are_those_of_the_code() -> None:
     assert f"| journal (`ACTION`) | {journal.VERSION} only" in PAGE
-    newest = {kind.newest for kind in (Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt)}
+    newest = {kind.newest for kind in (Claim, Savepoint, Operation, MergeEvent, Attempt)}
     assert newest == {1} and "| up to 1 | 1 |" in PAGE
     said = " ".join(PAGE.split())
     assert f"replaces `ALIVE-<token>` every {Context.beat_every:g} s" in said
@@ -208,7 +219,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Item, Step, Refusal, Point, Undoable, Group, StreamRun, StreamPosition}
+    embedded = {Owner, Plan, Item, Step, Refusal, Point, *EDITS, Group, StreamRun, StreamPosition}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
     assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())

@@ -11,7 +11,8 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table import operations
 from paimark.core.table.layout import TablePath
-from paimark.core.table.operations import Operation, Undoable, append, log_entries, read_operations
+from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot, RowsEdit
+from paimark.core.table.operations import Operation, append, log_entries, read_operations
 from paimark.core.table.records import Point
 
 TABLE = TablePath("d", "t")
@@ -37,16 +38,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Files:
     return LocalFiles(str(tmp_path))
 
 
-def replacement(token: str) -> Undoable:
-    return Undoable(
-        token=token,
-        action="replace-main-branch",
-        user="ana",
-        time=1,
-        branch="fix",
-        kept_as="main-old",
-        head=3,
-    )
+def replacement() -> Edits:
+    return Edits(main=MainEdit(after="fix", head=3), moved=MovedRoot(after="main-old"))
 
 
 def add(files: Files, *tokens: str) -> None:
@@ -71,10 +64,10 @@ def test_old_operations_go_and_numbers_are_not_given_again(files: Files) -> None
 
 
 def test_what_only_the_log_can_bring_back_stays_with_its_undo(files: Files) -> None:
-    append(files, TABLE, msgspec.structs.replace(_MADE, token="r1", way_back=replacement("r1")))
+    append(files, TABLE, msgspec.structs.replace(_MADE, token="r1", edits=replacement()))
     append(files, TABLE, msgspec.structs.replace(_MADE, token="u1", undoes="r1"))
     append(files, TABLE, msgspec.structs.replace(_MADE, token="t1"))
-    append(files, TABLE, msgspec.structs.replace(_MADE, token="r2", way_back=replacement("r2")))
+    append(files, TABLE, msgspec.structs.replace(_MADE, token="r2", edits=replacement()))
     add(files, *many("a", 60))
     assert tokens(files)[:3] == ["r1", "u1", "r2"]
     assert len(log_entries(files, TABLE)) < 20
@@ -83,16 +76,9 @@ def test_what_only_the_log_can_bring_back_stays_with_its_undo(files: Files) -> N
 def test_writes_do_not_push_other_operations_out(files: Files) -> None:
     add(files, *many("a", 4))
     for number in range(5, 60):
-        entry = Undoable(
-            token=f"w{number}",
-            action="write",
-            user="ana",
-            time=1,
-            is_write=True,
-            after=Point(id=number, delta_manifest_list="x"),
-        )
+        edit = RowsEdit(is_write=True, after=Point(id=number, delta_manifest_list="x"))
         write = msgspec.structs.replace(
-            _MADE, number=number, token=f"w{number}", way_back=entry, landed=True, action="write"
+            _MADE, number=number, token=f"w{number}", edits=Edits(rows=edit), landed=True, action="write"
         )
         operations.confirm(files, TABLE, write)
         operations.keep_up(files, TABLE, log_entries(files, TABLE), 1)

@@ -10,7 +10,7 @@ import pytest
 from paimark.core.actions.merge.history import MergeEvent
 from paimark.core.errors import Corrupt
 from paimark.core.spark.streaming.commit_attempts import Attempt
-from paimark.core.table.operations import Operation, Undoable
+from paimark.core.table.operations import Operation
 from paimark.core.table.records import Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
 from tests.table.lineages import SCHEMA, snapshot_json
 
@@ -92,7 +92,7 @@ def test_fields_of_a_newer_writer_survive_inside_a_nested_record() -> None:
     assert json.loads(event.to_json()) == written
 
 
-@pytest.mark.parametrize("kind", [Savepoint, Operation, Undoable, MergeEvent, Attempt])
+@pytest.mark.parametrize("kind", [Savepoint, Operation, MergeEvent, Attempt])
 def test_a_record_of_a_newer_format_is_corrupt_and_not_guessed_at(kind: type[Record]) -> None:
     with pytest.raises(Corrupt, match=r"^a/path has format 2, and this version knows 1$"):
         kind.from_json(b'{"version": 2, "id": 3}', "a/path")

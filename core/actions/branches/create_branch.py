@@ -11,12 +11,12 @@ from paimark.core.actions.branches import branch_origin
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import require_unmoved, required_text
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.roots.as_made import made
 from paimark.core.actions.roots.branch_files import (
     BranchSource,
     branch_source,
@@ -36,10 +36,10 @@ from paimark.core.actions.roots.pin_snapshot import (
     require_held,
     require_whole,
 )
-from paimark.core.actions.roots.root_state import own_state
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.edits import Edits
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import missing_of
@@ -199,21 +199,12 @@ class CreateBranch(Change[CreateBranchState]):
         pins = {root.tag(str(pin)) for root in (main_root(files, table), table.root()) if pin}
         clean_unfinished(files, self._branch, [*self._paths, *sorted(pins)])
 
-    def way_back(self) -> Undoable | None:
+    def edits(self) -> Edits | None:
         root = self._branch
         if self._is_anothers() or not Lineage(self.work.files, root).schema_ids():
             # Another engine made it, or it stays unfinished because others wrote to it.
             return None
-        return Undoable(
-            token=self.work.token,
-            action=ACTION,
-            user=self.work.user,
-            time=self.work.since,
-            branch=root.label,
-            inverse="delete-branch",
-            arguments={"name": root.label},
-            holds=own_state(self.work.files, root),
-        )
+        return Edits(made=made(self.work.files, self.work.table, "branch", root.label))
 
     def done(self) -> Done:
         name, source = self.state.name, self.state

@@ -437,7 +437,7 @@ def _affected(context: Context, root: Root, branch_state: RootState | None) -> l
     if branch_state is not None:
         items.append(_jobs(context, root))
     for entry in operations.undoable(context, root.table):
-        if root.label in (entry.kept_as, entry.previous):
-            what = f"{entry.branch} becoming main" if entry.is_replacement else entry.description
+        if root.label in entry.turned.needs:
+            what = f"{entry.branch} becoming main" if entry.turned.main else entry.description
             items.append(Item("loses", f"the way back from {what}", "way-back-gone", is_grave=True))
     return items

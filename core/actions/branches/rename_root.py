@@ -7,11 +7,13 @@ are copied first.
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import TypeVar
+
+import msgspec
 
 from paimark.core.actions.branches.going import mark, still_goes, unmarked
 from paimark.core.actions.change.change import Change, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step
 from paimark.core.actions.replace.pointer import drop_expired
@@ -39,18 +41,18 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.text import lowered
 
+S = TypeVar("S", bound=msgspec.Struct)
+
 # After this many rounds a job that commits faster than the copies is reported; nothing stops it.
 _ROUNDS = 20
 # The files that `put_before_removal` writes.
 _MARK = (f"{SNAPSHOTS}/{BARRIER}", f"{SNAPSHOTS}/EARLIEST")
 
 
-class RootMove(Change[Undoable]):
+class RootMove(Change[S]):
     """A root gets another name. The journal entry that the copy is complete is the point of no return."""
 
-    State = Undoable
-
-    def __init__(self, work: Work, state: Undoable) -> None:
+    def __init__(self, work: Work, state: S) -> None:
         super().__init__(work, state)
         # Why nothing was moved after all.
         self.stays = ""

@@ -14,7 +14,6 @@ import msgspec
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
@@ -37,6 +36,7 @@ from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag
+from paimark.core.table.lineage.edits import MovedRoot
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 from paimark.core.table.reading import numbered
@@ -178,25 +178,25 @@ def _refusals(context: Context, target: Root, strays: list[Snapshot]) -> list[Re
     return []
 
 
-def _replacement(context: Context, table: TablePath) -> Undoable | None:
-    """The replacement of the main that was in the table directory."""
-    known = reversed(operations.undoable(context, table))
-    return next((each for each in known if each.is_replacement and each.previous is None), None)
+def _moved(context: Context, table: TablePath) -> MovedRoot | None:
+    """The move of the main that was in the table directory."""
+    moves = (each.turned.moved for each in reversed(operations.undoable(context, table)))
+    return next((each for each in moves if each is not None and each.before is None), None)
 
 
 def _archive(context: Context, table: TablePath) -> Root | None:
     """The branch that keeps that main; None if it is gone."""
-    entry = _replacement(context, table)
-    archive = table.root(entry.kept_as) if entry is not None and entry.kept_as else None
+    moved = _moved(context, table)
+    archive = None if moved is None else table.root(moved.after)
     return archive if archive is not None and root_exists(context.files, archive) else None
 
 
 def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
     """The schemas that the table directory had: those of the archived main, else those in the log."""
-    files, entry, archive = context.files, _replacement(context, table), _archive(context, table)
-    if entry is None or entry.schema_id is None:
+    files, moved, archive = context.files, _moved(context, table), _archive(context, table)
+    if moved is None or moved.schema_id is None:
         return {}
-    schemas = {entry.schema_id: (entry.schema or "").encode()}
+    schemas = {moved.schema_id: (moved.schema or "").encode()}
     if archive is not None:
         schemas |= {each: files.read(archive.schema(each)) for each in Lineage(files, archive).schema_ids()}
     return schemas

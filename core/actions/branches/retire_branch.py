@@ -7,48 +7,44 @@ from __future__ import annotations
 
 from typing import Self
 
-from paimark.core.actions.branches.delete_branch import ACTION, as_planned, branch_refusals
+from paimark.core.actions.branches.delete_branch import as_planned, branch_refusals
 from paimark.core.actions.branches.rename_root import RootMove
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.plan import raise_first
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap
 from paimark.core.errors import Refused
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, Root
+from paimark.core.table.lineage.edits import Edits, MovedRoot
 
 
-class RetireBranch(RootMove):
+class RetireBranch(RootMove[MovedRoot]):
     """Copy the branch to its new name with stock retention off, as in every root that Paimark makes."""
+
+    State = MovedRoot
 
     @classmethod
     def begin(cls, work: Work) -> Self:
         root, branch_state = as_planned(work)
         if branch_state is None:
             raise Refused(f"Branch {root.label} holds nothing to keep", "Leave --keep out.")
-        head = branch_state.head.snapshot.id if branch_state.head else None
-        entry = Undoable(
-            token=work.token,
-            action=ACTION,
-            user=work.user,
-            time=work.since,
-            branch=root.label,
-            kept_as=str(work.plan.arguments["retired"]),
+        edit = MovedRoot(
+            before=root.label,
+            after=str(work.plan.arguments["retired"]),
             schema_id=branch_state.schema_id,
             schema=branch_state.schema.decode(),
-            head=head,
         )
-        return cls(work, entry)
+        return cls(work, edit)
 
     @property
     def source(self) -> Root:
-        return self.work.table.root(self.state.branch)
+        return self.work.table.root(self.state.before)
 
     @property
     def target(self) -> Root:
-        return self.work.table.root(self.state.kept_as)
+        return self.work.table.root(self.state.after)
 
     def swap(self) -> Swap:
         data = (self.state.schema or "").encode()
@@ -63,8 +59,8 @@ class RetireBranch(RootMove):
                 f"{self.work.plan.table} has a branch {self.target.label} already", "Make a new plan."
             )
 
-    def way_back(self) -> Undoable | None:
-        return None if self.stays else self.state
+    def edits(self) -> Edits | None:
+        return None if self.stays else Edits(moved=self.state)
 
     def done(self) -> Done:
         name, retired = self.source.label, self.target.label

@@ -14,15 +14,14 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 import msgspec
 
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.said import nothing_lost
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.landed import Landed
-from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.records import Point
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.edits import Edits
 
 
 @dataclass(frozen=True)
@@ -58,25 +57,7 @@ class Done(NamedTuple):
 # Why a deletion can't be undone.
 GONE = "what it deleted is gone"
 
-__all__ = ["GONE", "Change", "Done", "Landed", "Work", "move_of"]
-
-
-def move_of(
-    work: Work, root: Root, before: Point, after: Point, *, branch: str = "", to: str | None = None
-) -> Undoable:
-    """The undo entry of a change that took main from one snapshot to another."""
-    return Undoable(
-        token=work.token,
-        action=work.plan.action,
-        user=work.user,
-        time=work.since,
-        branch=branch,
-        root=root.branch,
-        before=before,
-        after=after,
-        to=to,
-    )
-
+__all__ = ["GONE", "Change", "Done", "Landed", "Work"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -152,17 +133,13 @@ class Change(ABC, Generic[S]):
     def done(self) -> Done:
         """The result, once finished."""
 
-    def way_back(self) -> Undoable | None:
-        """The entry by which the change can be undone; None when it can't be."""
+    def edits(self) -> Edits | None:
+        """What it changed, once finished; None if an undo can't turn it round."""
         return None
 
     def no_way_back(self) -> str:
         """Why `undo` does not take it back, or what does instead, as a sentence; empty if `undo` does."""
         return ""
-
-    def now(self) -> Point | None:
-        """For an undo by a commit: main's snapshot after it."""
-        return None
 
     def prospect(self, hold: Hold) -> Item:
         """For the plan of a recovery that will finish it: what that comes to. Reads only."""

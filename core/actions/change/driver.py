@@ -57,10 +57,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         done, operation = _finish(change, hold)
     # What takes back an undo is a redo, whatever action the undo consisted of. A change may also leave a way
     # back that its plan did not know: it kept what others made meanwhile.
-    entry = operation.way_back
     undo = plan.undo
     if not plan.undoes and undo in ("", table.undo):
-        undo = "" if entry is None or entry.was_dropped else undo or table.undo
+        undo = undo or table.undo if operation.has_way_back else ""
     outcome = Outcome(
         action=plan.action,
         table=plan.table,
@@ -207,7 +206,7 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
 
 
 def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operation:
-    plan, way_back = change.work.plan, change.way_back()
+    plan = change.work.plan
     return Operation(
         number=0,
         token=hold.journal.token,
@@ -219,11 +218,10 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
         summary=done.message,
         before=done.before,
         after=done.after,
-        way_back=way_back,
-        no_way_back=(change.no_way_back() if way_back is None else "") or None,
+        edits=change.edits(),
+        no_way_back=change.no_way_back() or None,
         undoes=plan.undoes,
         redoes=plan.redoes,
-        now=change.now(),
         group=plan.group,
     )
 

@@ -28,7 +28,7 @@ from paimark.core.table.names import OF_A_CHANGE
 from paimark.core.table.reading import numbered
 from paimark.core.table.records import Record
 
-VERSION = 2
+VERSION = 1
 # Two steps that every change has: it may begin, and it can no longer be taken back.
 CHECKED = "nothing is in the way"
 COMMITTED = "committed"

@@ -13,38 +13,40 @@ import msgspec
 from paimark.core.actions.context import Context
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
-from paimark.core.table.operations import (
-    REPLACEMENT,
-    Group,
-    Operation,
-    Undoable,
-    append,
-    read_operations,
-    undoable_before_the_log,
-)
+from paimark.core.table.lineage.edits import Edits, HistoryEdit, MadeEdit, MainEdit, MovedRoot, RowsEdit
+from paimark.core.table.operations import Group, Operation, append, read_operations
 from paimark.core.table.records import Point
 
 __all__ = [
-    "REPLACEMENT",
+    "Edits",
     "Group",
+    "HistoryEdit",
+    "MadeEdit",
+    "MainEdit",
+    "MovedRoot",
     "Operation",
+    "RowsEdit",
     "Stacks",
-    "Undoable",
     "append",
     "stacks",
     "stacks_of",
     "undoable",
 ]
+# A commit of a root; id 0 for no rows.
+_Rows = tuple[str | None, int, str]
 
 
 class Stacks(msgspec.Struct, frozen=True):
     """Operations that can be undone, and that can be redone, each with the newest last.
 
+    An undo by a commit leaves a root at a new one, with the rows of an earlier one: `now` of each edit of
+    rows is the newest commit from which it can be undone, or redone.
+
     `groups` maps the tokens of parts to the ids of their changes of many. `in_effect` are the operations of
     the log that no undo has taken back, `undos` those that took back another.
     """
 
-    undo: tuple[Undoable, ...]
+    undo: tuple[Operation, ...]
     redo: tuple[Operation, ...]
     groups: dict[str, str]
     in_effect: tuple[Operation, ...] = ()
@@ -56,7 +58,7 @@ class Stacks(msgspec.Struct, frozen=True):
         return {token} if group is None else {each for each, of in self.groups.items() if of == group}
 
 
-def undoable(context: Context, table: TablePath) -> list[Undoable]:
+def undoable(context: Context, table: TablePath) -> list[Operation]:
     """Operations that can be undone, the newest last. Raises `Corrupt`."""
     return list(stacks(context, table).undo)
 
@@ -68,81 +70,123 @@ def stacks(context: Context, table: TablePath) -> Stacks:
 
 def stacks_of(files: Files, table: TablePath) -> Stacks:
     """As `stacks`, for who only reads."""
-    undo = undoable_before_the_log(files, table)
+    known = _as_committed(_as_asked(read_operations(files, table)))
+    by_token = {each.token: each for each in known}
+    undo: list[Operation] = []
     redo: list[Operation] = []
-    by_token: dict[str, Operation] = {}
     gone: set[str] = set()
-    known = _as_committed(read_operations(files, table))
-    for operation in _without_compactions(known):
-        by_token[operation.token] = operation
+    for operation in known:
         if operation.undoes is not None:
-            before, undo = undo, _without(undo, operation.undoes, operation.now)
+            before, undo = undo, _without(undo, operation.undoes)
             gone |= {each.token for each in before} - {each.token for each in undo}
             if (undone := by_token.get(operation.undoes)) is not None:
-                entry = next((each for each in before if each.token == operation.undoes), undone.way_back)
-                redo.append(msgspec.structs.replace(undone, now=operation.now, way_back=entry))
+                redo.append(undone)
             continue
         if operation.redoes is not None:
-            redo = _without_redone(redo, operation)
-        elif operation.way_back is not None:
+            redo = [each for each in redo if each.token != operation.redoes]
+        elif operation.is_undoable:
             redo = []
-        if operation.way_back is not None:
-            undo = [*_still_open(undo, operation.way_back), operation.way_back]
-    for operation in known:
-        by_token.setdefault(operation.token, operation)
-    groups = {each.token: each.group.id for each in by_token.values() if each.group is not None}
-    undos = tuple(each for each in by_token.values() if each.undoes is not None)
+        if operation.is_undoable:
+            undo.append(operation)
+    history = _History(known)
+    groups = {each.token: each.group.id for each in known if each.group is not None}
+    undos = tuple(each for each in known if each.undoes is not None)
     gone -= {each.undoes for each in undos if each.undoes and _went_on(by_token.get(each.undoes), each)}
-    return Stacks(tuple(undo), tuple(redo), groups, _in_effect(by_token, gone), undos)
+    return Stacks(
+        tuple(history.open(undo)),
+        tuple(map(history.to_be_redone, redo)),
+        groups,
+        tuple(each for each in known if each.token not in gone and each.undoes is None),
+        undos,
+    )
 
 
-def _without_compactions(known: Sequence[Operation]) -> list[Operation]:
-    """The operations but compactions, which change no rows: what led to the state before one led past it.
+class _History:
+    """Where the log leaves main and each root, and which commits have the same rows."""
 
-    A truncation is undone by snapshot ids, so main has moved on for it.
-    """
-    moved = {
-        key: entry.after
-        for each in known
-        if (entry := each.way_back) is not None
-        and entry.is_compaction
-        and (key := _place(entry.root, entry.before)) is not None
-    }
-    if not moved:
-        return list(known)
+    def __init__(self, known: Sequence[Operation]) -> None:
+        self._main: str | None = None
+        self._heads: dict[str | None, Point | None] = {}
+        self._same: dict[_Rows, _Rows] = {}
+        self._newest: dict[_Rows, Point] = {}
+        by_token = {each.token: each for each in known}
+        for operation in known:
+            edits, head = operation.turned, operation.turned.head
+            if edits.main is not None:
+                self._main = edits.main.after
+            if head is None:
+                continue
+            if _moves_main(operation):
+                self._main = head.root
+            same_as = None if edits.rows is None else edits.rows.same_as
+            redone = by_token.get(operation.redoes or "")
+            if same_as is None and redone is not None and redone.turned.rows is not None:
+                # What was undone before it is done again on top of it.
+                same_as = redone.turned.rows.after
+            if same_as is not None:
+                self._same[head.root, head.after.id, head.after.delta_manifest_list] = self._rows(
+                    head.root, same_as
+                )
+            self._heads[head.root] = head.after
+            self._newest[self._rows(head.root, head.after)] = head.after
 
-    def last(root: str | None, point: Point | None) -> Point | None:
-        while (key := _place(root, point)) in moved:
-            point = moved[key]
-        return point
+    def open(self, undo: Sequence[Operation]) -> list[Operation]:
+        """Those whose state main or their root has, or will have once the later ones are taken back.
 
-    roots = {each.token: each.way_back.root for each in known if each.way_back is not None}
-    passed = []
+        A root never returns to a state that others have left.
+        """
+        found, main, heads = [], self._main, dict(self._heads)
+        for operation in reversed(undo):
+            edits, head = operation.turned, operation.turned.head
+            if edits.main is not None:
+                main = edits.main.before
+            if head is not None:
+                if _moves_main(operation) and head.root != main:
+                    continue
+                if self._rows(head.root, head.after) != self._rows(head.root, heads[head.root]):
+                    continue
+                heads[head.root] = head.before
+            found.append(self._with_now(operation, None if edits.rows is None else edits.rows.after))
+        return found[::-1]
+
+    def to_be_redone(self, operation: Operation) -> Operation:
+        rows = operation.turned.rows
+        return self._with_now(operation, None if rows is None else rows.before)
+
+    def _with_now(self, operation: Operation, point: Point | None) -> Operation:
+        """The operation with the newest commit that has the rows of this one."""
+        if (rows := operation.turned.rows) is None:
+            return operation
+        now = self._newest.get(self._rows(rows.root, point), point)
+        edits = msgspec.structs.replace(operation.turned, rows=msgspec.structs.replace(rows, now=now))
+        return msgspec.structs.replace(operation, edits=edits)
+
+    def _rows(self, root: str | None, point: Point | None) -> _Rows:
+        """The first commit of the root with these rows."""
+        key = (root, 0, "") if point is None else (root, point.id, point.delta_manifest_list)
+        return self._same.get(key, key)
+
+
+def _moves_main(operation: Operation) -> bool:
+    """Whether it gave main other rows; a write may be to any branch."""
+    edits = operation.turned
+    return edits.history is not None or (edits.rows is not None and not edits.rows.is_write)
+
+
+def _as_asked(known: Sequence[Operation]) -> list[Operation]:
+    """The operations; a write that was done again is called as the write was."""
+    actions: dict[str, str] = {}
     for each in known:
-        entry, now = each.way_back, each.now
-        if entry is not None and entry.is_compaction:
-            continue
-        if entry is not None and entry.moved_rows and not entry.is_truncation:
-            entry = msgspec.structs.replace(entry, after=last(entry.root, entry.after))
-        if now is not None and each.undoes in roots:
-            now = last(roots[each.undoes], now)
-        passed.append(msgspec.structs.replace(each, way_back=entry, now=now))
-    return passed
-
-
-def _place(root: str | None, point: Point | None) -> tuple[str | None, int, str] | None:
-    return None if point is None else (root, point.id, point.delta_manifest_list)
+        is_rows = each.redoes in actions and each.turned.rows is not None and each.turned.rows.is_write
+        actions[each.token] = actions[each.redoes or ""] if is_rows else each.action
+    return [msgspec.structs.replace(each, action=actions[each.token]) for each in known]
 
 
 def _went_on(undone: Operation | None, undo: Operation) -> bool:
     """Whether a stream committed on after its batches were taken back: its later ones stay."""
-    if undone is None or undone.stream is None or undone.way_back is None or undo.now is None:
+    if undone is None or undone.stream is None or undo.turned.rows is None:
         return False
-    return _head(undone.way_back) > undo.now.id
-
-
-def _in_effect(by_token: dict[str, Operation], gone: set[str]) -> tuple[Operation, ...]:
-    return tuple(each for token, each in by_token.items() if token not in gone and each.undoes is None)
+    return _head(undone) > _head(undo)
 
 
 def _as_committed(known: Sequence[Operation]) -> list[Operation]:
@@ -152,76 +196,39 @@ def _as_committed(known: Sequence[Operation]) -> list[Operation]:
     """
     placed: list[Operation] = []
     for operation in known:
-        entry, place = operation.way_back, len(placed)
-        if entry is not None and entry.is_write:
+        rows, place = operation.turned.rows, len(placed)
+        if rows is not None and rows.is_write and operation.undoes is None:
             for index in reversed(range(len(placed))):
-                other = placed[index].way_back
-                if other is None or not other.moved_rows or other.root != entry.root:
+                other = placed[index].turned
+                if other.head is None or other.head.root != rows.root or placed[index].undoes is not None:
                     continue
-                if not other.is_write or _head(other) < _head(entry):
+                if other.rows is None or not other.rows.is_write or _head(placed[index]) < rows.after.id:
                     break
                 place = index
         placed.insert(place, operation)
     return placed
 
 
-def _head(entry: Undoable) -> int:
-    return 0 if entry.after is None else entry.after.id
+def _head(operation: Operation) -> int:
+    head = operation.turned.head
+    return 0 if head is None else head.after.id
 
 
-def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[Undoable]:
-    """The list without the change of this token, and without the later ones that moved the rows of its root.
-
-    If they went back by a commit, `now` is that commit: the change before can then be undone from there.
-    """
+def _without(known: Sequence[Operation], token: str) -> list[Operation]:
+    """The list without the change of this token, and without later ones that its undo leaves for good."""
     index = next((number for number, each in enumerate(known) if each.token == token), None)
     if index is None:
         return list(known)
     gone, left = known[index], list(known[:index])
-    if now is not None:
-        left = [
-            msgspec.structs.replace(each, after=now)
-            # A truncation is undone by snapshot ids, and ids are given again.
-            if each.leads_to(gone.before, gone.root) and each.kept_as is None
-            else each
-            for each in left
-        ]
     return [*left, *(each for each in known[index + 1 :] if not _goes_with(each, gone))]
 
 
-def _without_redone(known: Sequence[Operation], redone: Operation) -> list[Operation]:
-    """The undone operations without the one that was done again.
-
-    The one that was undone before it can then be done again from where that left its root.
-    """
-    again = next((each for each in known if each.token == redone.redoes), None)
-    left = [each for each in known if each is not again]
-    there = None if again is None or again.way_back is None else again.way_back.after
-    if there is None or redone.way_back is None:
-        return left
-    now = redone.way_back.after
-    return [msgspec.structs.replace(each, now=now) if each.now == there else each for each in left]
-
-
-def _goes_with(later: Undoable, gone: Undoable) -> bool:
+def _goes_with(later: Operation, gone: Operation) -> bool:
     """Whether the undo of one change leaves a later one's state of its root for good."""
-    if not later.moved_rows:
+    head, left = later.turned.head, gone.turned.head
+    if head is None:
         return False
-    if gone.moved_rows:
-        return later.root == gone.root
+    if left is not None:
+        return head.root == left.root
     # After a replacement was undone, the root that was main is a branch: only writes to it can be undone.
-    return gone.is_replacement and not later.is_write
-
-
-def _still_open(known: Sequence[Undoable], entry: Undoable) -> list[Undoable]:
-    """The list without the changes whose state the root has left: it never returns to that very commit."""
-    left = list(known)
-    if not entry.moved_rows:
-        return left
-    for each in reversed(known):
-        if each.is_replacement or each.leads_to(entry.before, entry.root):
-            break
-        is_of_main = not (each.is_write or entry.is_write)
-        if each.moved_rows and (is_of_main or each.root == entry.root):
-            left.remove(each)
-    return left
+    return gone.turned.main is not None and _moves_main(later)

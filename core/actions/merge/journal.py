@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
 from paimark.core.actions.merge.survey import Kind, Survey
 from paimark.core.actions.rewrite.column_compatibility import holds_all
@@ -18,6 +17,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
+from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit
 
 
@@ -127,11 +127,12 @@ class RewriteByBranch(RewriteMain[MergeState]):
             remove_schemas(files, self.root, new, self.first_head.id)
         self.tell_kept(new)
 
-    def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
+    def edit(self, before: Point, after: Point) -> RowsEdit:
         """With main's newest definition from before: its undo brings columns back that the branch dropped."""
-        entry = super().moved_back(branch=branch, to=to)
-        before = TableSchema.from_json(self.state.schema.encode(), "a schema")
-        return entry and msgspec.structs.replace(entry, schema_id=before.id)
+        then = TableSchema.from_json(self.state.schema.encode(), "a schema")
+        return msgspec.structs.replace(
+            super().edit(before, after), branch=self.state.branch, schema_id=then.id
+        )
 
 
 def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:

@@ -14,7 +14,6 @@ import msgspec
 from paimark.core.actions.change.change import Done, Landed, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import required_text, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import (
@@ -283,19 +282,12 @@ class MergeBranch(RewriteByBranch):
             return nothing_lost(f"main goes on along branch {name} to snapshot {last}")
         return otherwise(f"main has branch {name} up to snapshot {reached} only: {self._why_it_ends()}")
 
-    def _changed(self) -> bool:
-        before, made = self.moved
-        return before != made
-
-    def way_back(self) -> Undoable | None:
-        return self.moved_back(branch=self.state.branch) if self._changed() else None
-
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         message = f"Merged branch {name} into main of {plan.table}"
         if self._is_append and made.id < snapshot_of(self.state.head).id:
             message += f" up to snapshot {made.id}: {self._why_it_ends()}"
-        elif not self._changed():
+        elif not self.has_moved:
             message += ": main had every row of it, or keeps its own"
         if resolved := plan.arguments.get("resolved"):
             message += f". {resolved}"
@@ -304,12 +296,12 @@ class MergeBranch(RewriteByBranch):
             result={
                 "branch_name": name,
                 "kind": self.state.kind,
-                "snapshot_id": made.id if self._changed() else None,
+                "snapshot_id": made.id if self.has_moved else None,
                 "savepoint_id": self.safety,
             },
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
-            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self._changed() else (),
+            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self.has_moved else (),
         )
 
 

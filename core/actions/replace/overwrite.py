@@ -11,7 +11,6 @@ from typing import Self
 
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.journal import RewriteByBranch, state_of
 from paimark.core.actions.merge.record import record_merge
@@ -111,9 +110,6 @@ class OverwriteMain(RewriteByBranch):
 
     def record(self, hold: Hold) -> None:
         record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
-
-    def way_back(self) -> Undoable | None:
-        return self.moved_back(branch=self.state.branch)
 
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved

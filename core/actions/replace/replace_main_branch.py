@@ -14,7 +14,6 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
-from paimark.core.actions.change.operations import REPLACEMENT, Undoable
 from paimark.core.actions.checks import required_text, text_argument
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage.drop_root import drop_root
@@ -48,10 +47,11 @@ from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.errors import UsageError
 from paimark.core.figures import counted
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot
 from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.reading import numbered
 
-ACTION = REPLACEMENT
+ACTION = "replace-main-branch"
 POINTER = "pointer"
 _CLEARING = "the table directory is being cleared"
 _COMPARED = "the previous main was compared with what the plan saw of it"
@@ -214,24 +214,21 @@ class ReplaceMain(PointMain[Replacement]):
         if self.is_pointed:
             clean_table_directory(self.work.files, self.work.table, between.branch, archive)
 
-    def way_back(self) -> Undoable:
-        replacement = self.state
-        return Undoable(
-            token=self.work.token,
-            action=ACTION,
-            user=self.work.user,
-            time=self.work.since,
-            branch=replacement.branch,
-            previous=replacement.previous,
-            kept_as=None if self._is_dropped else replacement.archive,
-            schema_id=replacement.main_schema_id,
-            schema=replacement.main_schema,
+    def edits(self) -> Edits:
+        replacement, moved = self.state, None
+        if replacement.archive is not None:
+            schema_id, schema = replacement.main_schema_id, replacement.main_schema
+            moved = MovedRoot(after=replacement.archive, schema_id=schema_id, schema=schema)
+        main = MainEdit(
+            before=replacement.previous,
+            after=replacement.branch,
             head=replacement.branch_head,
             was_dropped=self._is_dropped,
             first_copied=replacement.first_older,
             last_copied=replacement.last_older,
             copied_tags=replacement.tags,
         )
+        return Edits(main=main, moved=moved)
 
     def done(self) -> Done:
         return _done(self.work, self.state, self._late)

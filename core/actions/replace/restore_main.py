@@ -23,6 +23,7 @@ from paimark.core.actions.said import final
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.edits import Edits, MainEdit
 from paimark.core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
 from paimark.core.table.names import checked_name, near_or_all_names
 
@@ -87,6 +88,9 @@ class RestoreMain(PointMain[RestoreState]):
 
     def clean(self) -> None:
         clean_table_directory(self.work.files, self.work.table, self.new_main, None)
+
+    def edits(self) -> Edits:
+        return Edits(main=MainEdit(before=self.state.gone, after=self.state.name))
 
     def no_way_back(self) -> str:
         return f"branch {self.state.gone}, which was main, is gone"

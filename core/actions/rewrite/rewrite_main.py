@@ -12,10 +12,9 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Landed, Work, move_of
+from paimark.core.actions.change.change import Change, Landed, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.change.landing import find_commit, hold_expiry, release_expiry
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import require_unmoved
 from paimark.core.actions.context import Remark
 from paimark.core.actions.plan import Plan, Step
@@ -26,6 +25,7 @@ from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.commits import Overwritten, overwritten
+from paimark.core.table.lineage.edits import Edits, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
@@ -216,12 +216,21 @@ class RewriteMain(Change[S]):
         lost = Point(id=self.before.id + 1, delta_manifest_list="")
         return point_of(self.before), lost if self.made is None else point_of(self.made)
 
-    def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
-        """The undo entry; None if the commit has expired, and so can't be main's newest snapshot."""
-        if self.made is None or self._lacks_before:
+    def edits(self) -> Edits | None:
+        """None if the commit has expired, so can't be main's newest snapshot, or if nothing was written."""
+        if self.made is None or self._lacks_before or not self.has_moved:
             return None
         before, made = self.moved
-        return move_of(self.work, self.root, before, made, branch=branch, to=to)
+        return Edits(rows=self.edit(before, made))
+
+    def edit(self, before: Point, after: Point) -> RowsEdit:
+        return RowsEdit(root=self.root.branch, before=before, after=after)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether main has another newest snapshot, once finished."""
+        before, made = self.moved
+        return before != made
 
     def _outrun(self, start: RewriteBase) -> Refused:
         """Others committed at each try."""

@@ -9,7 +9,6 @@ import msgspec
 
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
@@ -38,8 +37,9 @@ from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.manifests.files import size_of
-from paimark.core.table.records import Snapshot, TableSchema, is_same_commit, point_of
+from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit, point_of
 from paimark.core.text import lowered
 
 
@@ -161,8 +161,8 @@ class Rollback(RewriteMain[RollbackState]):
         event = MergeEvent(kind="rollback", root=self.state.root, main=main, to=then.id, then=then)
         record(self.work.files, self.work.table, event)
 
-    def way_back(self) -> Undoable | None:
-        return self.moved_back(to=str(self.work.plan.arguments["to"]))
+    def edit(self, before: Point, after: Point) -> RowsEdit:
+        return msgspec.structs.replace(super().edit(before, after), to=str(self.work.plan.arguments["to"]))
 
     def done(self) -> Done:
         plan, (before, new) = self.work.plan, self.moved

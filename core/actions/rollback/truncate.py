@@ -8,7 +8,6 @@ from typing import Self
 from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context
 from paimark.core.actions.follow_ups.left_out import ids_given_again
 from paimark.core.actions.garbage import release_pins
@@ -27,6 +26,7 @@ from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, truncation_tag
+from paimark.core.table.lineage.edits import Edits, HistoryEdit
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import Consumer, Snapshot, point_of
@@ -102,12 +102,12 @@ def _other_definition(target: RollbackTarget) -> list[Item]:
     return [Item("keeps", "the columns as they are now")]
 
 
-class Truncate(Change[Undoable]):
+class Truncate(Change[HistoryEdit]):
     """The journal entry that the branch is complete is the point of no return."""
 
-    State = Undoable
+    State = HistoryEdit
 
-    def __init__(self, work: Work, state: Undoable) -> None:
+    def __init__(self, work: Work, state: HistoryEdit) -> None:
         super().__init__(work, state)
         self._reached = self._cut.head
         self._has_archive = True
@@ -115,18 +115,14 @@ class Truncate(Change[Undoable]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         head, keep = as_planned(work)
-        entry = Undoable(
-            token=work.token,
-            action=work.plan.action,
-            user=work.user,
-            time=work.since,
+        edit = HistoryEdit(
             root=head.root.branch,
             before=point_of(head.snapshot),
             after=point_of(keep),
             to=str(work.plan.arguments["to"]),
             kept_as=str(work.plan.arguments["archive"]),
         )
-        return cls(work, entry)
+        return cls(work, edit)
 
     @property
     def _cut(self) -> Cut:
@@ -189,8 +185,9 @@ class Truncate(Change[Undoable]):
     def clean(self) -> None:
         truncation.clean(self.work.files, self._cut)
 
-    def way_back(self) -> Undoable | None:
-        return self.state if self._has_archive and self._reached == self._cut.keep else None
+    def edits(self) -> Edits | None:
+        is_whole = self._has_archive and self._reached == self._cut.keep
+        return Edits(history=self.state) if is_whole else None
 
     def done(self) -> Done:
         cut, reached, plan = self._cut, self._reached, self.work.plan

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Progress
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.merge.fast_forward import (
@@ -45,6 +44,7 @@ from paimark.core.table.layout import (
     TablePath,
     truncation_tag,
 )
+from paimark.core.table.lineage.edits import HistoryEdit
 from paimark.core.table.lineage.forks import Side, find_forks
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, root_exists
@@ -70,15 +70,14 @@ class Cut:
         return range(self.keep + 1, self.head + 1)
 
 
-def cut_of(table: TablePath, entry: Undoable) -> Cut:
-    """The cut that an entry of the undo log, or of a journal, describes."""
-    assert entry.before is not None and entry.after is not None and entry.kept_as is not None
+def cut_of(table: TablePath, edit: HistoryEdit) -> Cut:
+    """The cut that an operation, or a journal, describes."""
     return Cut(
-        table.root(entry.root),
-        table.root(entry.kept_as),
-        entry.after.id,
-        entry.before.id,
-        (entry.after, entry.before),
+        table.root(edit.root),
+        table.root(edit.kept_as),
+        edit.after.id,
+        edit.before.id,
+        (edit.after, edit.before),
     )
 
 

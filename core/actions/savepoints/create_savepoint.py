@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from paimark.core.actions import audit
 from paimark.core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags, savepoint_claim
-from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.roots.as_made import log, made
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
@@ -135,8 +136,6 @@ def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Clai
         table,
         Plan(headline="", action="auto-savepoint", arguments=asked, request=asked),
         outcome,
-        inverse=None,
-        arguments={},
         snapshot=claim.snapshot_id,
         token=claim.token,
         no_way_back=f"it was made because it was due. To delete it: `{deletion}`",
@@ -168,8 +167,7 @@ def _log(
         table,
         plan,
         outcome,
-        inverse="delete-savepoint",
-        arguments={"id": claim.id},
+        edit=partial(made, context.files, table, "savepoint", str(claim.id)),
         snapshot=claim.snapshot_id,
         token=claim.token,
     )

@@ -10,7 +10,6 @@ import msgspec
 
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
@@ -24,6 +23,7 @@ from paimark.core.redaction import keep_secrets
 from paimark.core.spark.library.schema_check import schema_refusal
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.lineage.edits import Edits, SchemaEdit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.records import TableSchema
@@ -144,23 +144,16 @@ class AlterSchema(Change[AlterState]):
     def clean(self) -> None:
         delete_temporaries(self.work.files, self._root.schemas, {f"{SCHEMA_PREFIX}{self._schema.id}"})
 
-    def way_back(self) -> Undoable | None:
-        """Changes of the schema the other way, while no further one has followed."""
+    def edits(self) -> Edits | None:
         if not self.state.undo:
             return None
-        arguments = {**self.state.undo, "branch": self.work.plan.arguments["branch"]}
-        return Undoable(
-            token=self.work.token,
-            action=ACTION,
-            user=self.work.user,
-            time=self.work.since,
-            branch=self.state.root or "",
-            inverse=ACTION,
-            arguments=arguments,
-            holds=schema_state(self._root, self._schema),
-        )
+        branch = text_argument(self.work.plan.arguments, "branch")
+        state = schema_state(self._root, self._schema)
+        return Edits(schema=SchemaEdit(branch=branch, back=self.state.undo, state=state))
 
     def no_way_back(self) -> str:
+        if self.state.undo:
+            return ""
         return "a dropped column's values, a narrower type and a column that is never null do not come back"
 
     def done(self) -> Done:

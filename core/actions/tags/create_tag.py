@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
 from paimark.core.actions import audit
 from paimark.core.actions.change import journal
@@ -22,7 +23,7 @@ from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.roots.as_made import log, made
 from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
@@ -111,8 +112,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
         undo=table.undo,
     )
-    inverted = {"name": name, "branch": plan.arguments["branch"]}
-    log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted, snapshot=chosen.snapshot.id)
+    branch = text_argument(plan.arguments, "branch")
+    edit = partial(made, context.files, table, "tag", name, branch=branch)
+    log(context, table, plan, outcome, edit=edit, snapshot=chosen.snapshot.id)
     after = f"tag {name} of snapshot {chosen.snapshot.id}"
     audit.record(context, plan, outcome, started, progress, before="no such tag", after=after)
     return outcome

@@ -14,18 +14,18 @@ import msgspec
 
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import require_unmoved, required_text, text_argument
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Plan, Step, raise_first
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.roots.as_made import holds
+from paimark.core.actions.roots.as_made import made
 from paimark.core.actions.roots.pause import seconds_of, wait_for_readers
 from paimark.core.actions.roots.pin_snapshot import prune_gone
 from paimark.core.actions.tags.rename_checks import TagToRename, find_tag, items, refusals
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.edits import Edits
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import Tag, is_same_commit
@@ -148,20 +148,11 @@ class RenameTag(Change[RenameState]):
         guard_tags.unguard(files, root, to, self._data)
         prune_gone(files, root)
 
-    def way_back(self) -> Undoable | None:
-        name, to, root = self.state.name, self.state.to, self._root
+    def edits(self) -> Edits | None:
+        name, to, branch = self.state.name, self.state.to, self._root.branch
         if name_refusal(name, "tag") is not None or not self._is_kept():
             return None
-        arguments: dict[str, object] = {"name": to, "to": name, "branch": root.branch}
-        return Undoable(
-            token=self.work.token,
-            action=ACTION,
-            user=self.work.user,
-            time=self.work.since,
-            inverse=ACTION,
-            arguments=arguments,
-            holds=holds(self.work.files, self.work.table, ACTION, arguments),
-        )
+        return Edits(made=made(self.work.files, self.work.table, "tag", to, branch=branch, was=name))
 
     def done(self) -> Done:
         name, to, plan = self.state.name, self.state.to, self.work.plan

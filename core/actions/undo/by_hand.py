@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.rewrite.spark_rewrite import saved
 from paimark.core.quoting import quoted_if_needed, shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.lineage.forks import Side
 
 
-def by_hand(files: Files, table: TablePath, entry: Undoable, *, is_main: bool) -> str:
+def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> str:
     """A sentence with the command that gives the root the rows from before the change."""
-    root, before = table.root(entry.root), entry.before
+    root, before = table.root(edit.root), edit.before
     name = table.name if is_main else f"{table.name}$branch_{root.label}"
     name = f"{quoted_if_needed(table.database)}.{quoted_if_needed(name)}"
     if before is None:

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Done, Work, move_of
+from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Operation, Undoable
+from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
@@ -44,12 +44,13 @@ from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.compactions import only_compacted_since
+from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.operations import STREAM
-from paimark.core.table.records import Point, Snapshot, TableSchema
+from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class GoingBack:
     again that a merge or an overwrite took from main; `misfits` are the reasons why it has not.
     """
 
-    entry: Undoable
+    operation: Operation
     start: RewriteBase
     then: Snapshot | None
     is_redo: bool = False
@@ -68,9 +69,13 @@ class GoingBack:
     misfits: tuple[Refusal, ...] = ()
 
     @property
+    def edit(self) -> RowsEdit:
+        return rows_of_edit(self.operation)
+
+    @property
     def fingerprint(self) -> str:
         then = b"" if self.then is None else self.then.to_json()
-        return fingerprint(self.entry.token, self.start.fingerprint, then)
+        return fingerprint(self.operation.token, self.start.fingerprint, then)
 
     @property
     def target(self) -> RewriteBase:
@@ -84,9 +89,15 @@ class GoingBack:
         return f"{self.start.root.label} at snapshot {self.start.head.snapshot.id}"
 
 
-def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+def rows_of_edit(operation: Operation) -> RowsEdit:
+    """The edit of a change that gave a root other rows by a commit."""
+    assert operation.turned.rows is not None
+    return operation.turned.rows
+
+
+def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when main has moved since, or its earlier snapshot is gone; `Corrupt`."""
-    return _plan(context, table, _find(context.files, table, entry))
+    return _plan(context, table, _find(context.files, table, operation))
 
 
 def plan_again(context: Context, table: TablePath, undone: Operation) -> Plan:
@@ -96,7 +107,7 @@ def plan_again(context: Context, table: TablePath, undone: Operation) -> Plan:
 
 def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
     start, then, new = going_back.start, going_back.then, going_back.definition
-    what, place = going_back.entry.description, f"{start.place} of {table.full_name}"
+    what, place = going_back.operation.description, f"{start.place} of {table.full_name}"
     rows = "no rows" if then is None else f"the rows of snapshot {then.id}"
     head = start.head.snapshot.id
     lost = f"the rows of snapshot {head}" if going_back.is_redo else f"what {what} changed"
@@ -119,7 +130,7 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
 
 
 def _stop_first(going_back: GoingBack) -> list[Item]:
-    if going_back.entry.action != STREAM or going_back.is_redo:
+    if going_back.operation.action != STREAM or going_back.is_redo:
         return []
     stop = "stop the stream if it runs. Restarted on its checkpoint, it does not write these rows again"
     return [Item("first", stop, "stop-writers", is_grave=True)]
@@ -131,7 +142,7 @@ class UndoCommitState(msgspec.Struct, frozen=True):
     `then` is None if there was no snapshot before the change. `schema` is the definition that main gets.
     """
 
-    entry: Undoable
+    operation: Operation
     head: dict[str, Any]
     then: dict[str, Any] | None = None
     schema: str | None = None
@@ -148,11 +159,15 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         head, then = going_back.start.head.snapshot, going_back.then
         written = None if then is None else then.as_written()
         new = None if going_back.definition is None else stamped(going_back.definition, work.context.clock())
-        return cls(work, UndoCommitState(going_back.entry, head.as_written(), written, new))
+        return cls(work, UndoCommitState(going_back.operation, head.as_written(), written, new))
 
     @property
     def root(self) -> Root:
-        return self.work.table.root(self.state.entry.root)
+        return self.work.table.root(self._edit.root)
+
+    @property
+    def _edit(self) -> RowsEdit:
+        return rows_of_edit(self.state.operation)
 
     @property
     def first_head(self) -> Snapshot:
@@ -166,48 +181,43 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         return definition_of(self.state.schema)
 
     def base(self) -> RewriteBase:
-        return _base(self.work.files, self.work.table, self.state.entry)
+        return _base(self.work.files, self.work.table, self.state.operation)
 
     def rows(self, start: RewriteBase) -> QueryRows:
         then = self.state.then
         return no_rows(start) if then is None else rows_of(self.root, snapshot_of(then))
 
     def safety_comment(self) -> str:
-        return f"before {self._verb} of {self.state.entry.description}"
+        return f"before {self._verb} of {self.state.operation.description}"
 
     def record(self, hold: Hold) -> None:
         """Record that rows merged by the change are no longer in main, so that they can be merged again.
 
         A write merged none.
         """
-        entry, now = self.state.entry, self.moved[1]
-        if entry.is_write:
+        edit, now = self._edit, self.moved[1]
+        if edit.is_write or edit.before is None:
             return
-        assert entry.before is not None
-        before = entry.before
         event = merge_history.MergeEvent(
-            kind="rollback", root=entry.root, main=now, to=before.id, then=before
+            kind="rollback", root=edit.root, main=now, to=edit.before.id, then=edit.before
         )
         merge_history.record(self.work.files, self.work.table, event)
 
-    def now(self) -> Point | None:
-        return None if self.work.plan.redoes else self.moved[1]
-
-    def way_back(self) -> Undoable | None:
-        """Of a redo: the write, as if it had been committed now."""
-        if not self.work.plan.redoes or self.made is None:
-            return None
-        made = move_of(self.work, self.root, *self.moved)
-        return msgspec.structs.replace(made, action=self.state.entry.action, is_write=True)
+    def edit(self, before: Point, after: Point) -> RowsEdit:
+        """A redo is the write, as if it had been committed now."""
+        then = self.state.then
+        same_as = NO_ROWS if then is None else point_of(snapshot_of(then))
+        is_write = self._edit.is_write
+        return msgspec.structs.replace(super().edit(before, after), same_as=same_as, is_write=is_write)
 
     def done(self) -> Done:
         state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
         said = undone(
-            self.work, self.state.entry, _kept(state_kept, has_columns=self.state.schema is not None)
+            self.work, self.state.operation, _kept(state_kept, has_columns=self.state.schema is not None)
         )
         if not self.work.plan.redoes:
             return said
-        entry, (before, after) = self.state.entry, self.moved
+        entry, (before, after) = self.state.operation, self.moved
         return said._replace(
             message=f"Made {entry.description} of {self.work.plan.table} again, as snapshot {after.id}",
             before=f"{self.root.label} at snapshot {before.id}",
@@ -225,61 +235,61 @@ def _found_again(work: Work) -> GoingBack:
     return _find(work.files, work.table, undone_by(work))
 
 
-def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
-    start = _base(files, table, entry)
-    assert entry.after is not None
-    if not only_compacted_since(Lineage(files, start.root), entry.after, start.head.snapshot):
+def _find(files: Files, table: TablePath, operation: Operation) -> GoingBack:
+    start, edit, what = _base(files, table, operation), rows_of_edit(operation), operation.description
+    left = edit.now or edit.after
+    if not only_compacted_since(Lineage(files, start.root), left, start.head.snapshot):
         raise Refused(
-            f"{start.place} of {table.full_name} moved since {entry.description}: "
-            f"then at snapshot {entry.after.id}, now at {start.head.snapshot.id}",
-            by_hand(files, table, entry, is_main=start.is_main),
+            f"{start.place} of {table.full_name} moved since {what}: "
+            f"then at snapshot {left.id}, now at {start.head.snapshot.id}",
+            by_hand(files, table, edit, is_main=start.is_main),
         )
-    if entry.is_mixed:
+    if edit.is_mixed:
         place = f"{start.place} of {table.full_name}"
         raise Refused(
-            f"Others committed to {place} between the commits of {entry.description}",
-            by_hand(files, table, entry, is_main=start.is_main),
+            f"Others committed to {place} between the commits of {what}",
+            by_hand(files, table, edit, is_main=start.is_main),
         )
-    then = _snapshot_at(files, start, entry.before, f"from before {entry.description}")
-    return _with_definition(files, GoingBack(entry, start, then))
+    then = _snapshot_at(files, start, edit.before, f"from before {what}")
+    return _with_definition(files, GoingBack(operation, start, then))
 
 
 def _with_definition(files: Files, going_back: GoingBack) -> GoingBack:
     """With the columns that a merge or an overwrite took from main, or renamed."""
-    entry, start = going_back.entry, going_back.start
-    if entry.schema_id is None:
+    schema_id, start = going_back.edit.schema_id, going_back.start
+    if schema_id is None:
         return going_back
     lineage = Lineage(files, start.root)
-    before, after = map(lineage.schema, (entry.schema_id, start.head.snapshot.schema_id))
+    before, after = map(lineage.schema, (schema_id, start.head.snapshot.schema_id))
     definition, misfits = with_columns_of(start, before, after)
     return replace(going_back, definition=definition, misfits=tuple(misfits))
 
 
 def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack:
-    entry, now = undone.way_back, undone.now
-    assert entry is not None and now is not None
-    start = _base(files, table, entry)
-    if not only_compacted_since(Lineage(files, start.root), now, start.head.snapshot):
+    start, edit, what = _base(files, table, undone), rows_of_edit(undone), undone.description
+    assert edit.now is not None
+    if not only_compacted_since(Lineage(files, start.root), edit.now, start.head.snapshot):
         raise Refused(
-            f"{start.place} of {table.full_name} moved since {entry.description} was undone: "
-            f"then at snapshot {now.id}, now at {start.head.snapshot.id}",
+            f"{start.place} of {table.full_name} moved since {what} was undone: "
+            f"then at snapshot {edit.now.id}, now at {start.head.snapshot.id}",
             "Do it anew.",
         )
-    then = _snapshot_at(files, start, entry.after, f"that {entry.description} made")
-    return GoingBack(entry, start, then, is_redo=True)
+    then = _snapshot_at(files, start, edit.after, f"that {what} made")
+    return GoingBack(undone, start, then, is_redo=True)
 
 
-def _base(files: Files, table: TablePath, entry: Undoable) -> RewriteBase:
+def _base(files: Files, table: TablePath, operation: Operation) -> RewriteBase:
     """The present state of the root that the change moved. Raises `Refused` if it is not what it was."""
-    root, main = table.root(entry.root), main_root(files, table)
+    edit, what = rows_of_edit(operation), operation.description
+    root, main = table.root(edit.root), main_root(files, table)
     if root == main:
         return start_in(files, root)
-    if entry.is_write and root.branch is not None:
+    if edit.is_write and root.branch is not None:
         if not root_exists(files, root):
-            raise Refused(f"Branch {root.label} of {table.full_name} is gone since {entry.description}", "")
+            raise Refused(f"Branch {root.label} of {table.full_name} is gone since {what}", "")
         return start_in(files, root, is_main=False)
     raise Refused(
-        f"Main of {table.full_name} was {root.label} at {entry.description}, and is {main.label} now",
+        f"Main of {table.full_name} was {root.label} at {what}, and is {main.label} now",
         "Take that back first: `paimark undo --replacement`.",
     )
 
@@ -301,7 +311,7 @@ def _refusals(context: Context, going_back: GoingBack) -> list[Refusal]:
     files = context.files
     root, then = going_back.start.root, going_back.then
     refusals = rewriting_refusals(context, going_back.target)
-    if then is not None and going_back.entry.is_write and going_back.start.is_main:
+    if then is not None and going_back.edit.is_write and going_back.start.is_main:
         truncation = f"paimark rollback {root.table.word} --to snapshot.{then.id} --truncate"
         ends = f"`{truncation}` ends main there instead."
         refusals = [each if each.reason == NO_LIBRARY[0] else Refusal(each.reason, ends) for each in refusals]
@@ -330,7 +340,7 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
         except FileMissing:
             return []
         steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
-    if not going_back.entry.is_write:
+    if not going_back.edit.is_write:
         steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
     return steps
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from paimark.core.actions.change.operations import Operation, Stacks, Undoable
+from paimark.core.actions.change.operations import Operation, Stacks
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item
-from paimark.core.actions.roots.as_made import changed_since, is_gone
 from paimark.core.actions.said import engine_of, job_of
 from paimark.core.actions.undo.by_hand import by_hand
+from paimark.core.actions.undo.rules import Left, changed_since, left
 from paimark.core.figures import age, some_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -22,7 +22,7 @@ _NAMING = {"name": " {}".format, "id": " {}".format, "snapshot": " of snapshot {
 
 
 def later_ones(
-    context: Context, table: TablePath, stacks: Stacks, group: Sequence[Undoable], *, replacement_only: bool
+    context: Context, table: TablePath, stacks: Stacks, group: Sequence[Operation], *, replacement_only: bool
 ) -> tuple[Item, ...]:
     """The later operations that can't be taken back, and each whose thing was changed.
 
@@ -39,27 +39,22 @@ def later_ones(
     )
 
 
-def _without_way_back(stacks: Stacks, group: Sequence[Undoable]) -> list[Operation]:
+def _without_way_back(stacks: Stacks, group: Sequence[Operation]) -> list[Operation]:
     """The newest first."""
     ours = stacks.together(group[0].token)
     number = max((each.number for each in stacks.in_effect if each.token in ours), default=0)
     open_ones = {each.token for each in stacks.undo}
-    later = (each for each in reversed(stacks.in_effect) if each.number > number and not _is_compaction(each))
+    later = (each for each in reversed(stacks.in_effect) if each.number > number and not each.is_compaction)
     return [each for each in later if each.token not in open_ones]
 
 
-def _is_compaction(operation: Operation) -> bool:
-    """Whether an undo loses nothing by leaving it as it is."""
-    return operation.way_back is not None and operation.way_back.is_compaction
-
-
 def _passed_over(
-    context: Context, table: TablePath, stacks: Stacks, group: Sequence[Undoable]
-) -> list[Undoable]:
+    context: Context, table: TablePath, stacks: Stacks, group: Sequence[Operation]
+) -> list[Operation]:
     """Later changes that made something that is still there, and was changed since."""
     ours = stacks.together(group[0].token)
     newest = max(index for index, each in enumerate(stacks.undo) if each.token in ours)
-    return [each for each in stacks.undo[newest + 1 :] if not is_gone(context.files, table, each)]
+    return [each for each in stacks.undo[newest + 1 :] if left(context.files, table, each) is not Left.GONE]
 
 
 def _on_those_without_way_back(
@@ -75,22 +70,22 @@ def _on_those_without_way_back(
 
 def _why(context: Context, table: TablePath, operation: Operation) -> str:
     """Why an undo does not take it back, or what does instead."""
-    entry = operation.way_back
-    if entry is None or not entry.is_write:
+    rows = operation.turned.rows
+    if rows is None or not rows.is_write:
         return operation.no_way_back or "it can't be taken back"
-    is_main = table.root(entry.root) == main_root(context.files, table)
-    return f"its rows are followed by others. {by_hand(context.files, table, entry, is_main=is_main)}"
+    is_main = table.root(rows.root) == main_root(context.files, table)
+    return f"its rows are followed by others. {by_hand(context.files, table, rows, is_main=is_main)}"
 
 
-def _commit_of_another(context: Context, table: TablePath, stacks: Stacks, entry: Undoable) -> list[str]:
+def _commit_of_another(context: Context, table: TablePath, stacks: Stacks, entry: Operation) -> list[str]:
     """A sentence on main's newest commit, if it is later than the change and none of the log made it."""
     main = main_root(context.files, table)
     newest = Lineage(context.files, main).latest()
-    if newest is None or newest.time_millis <= entry.time or entry.moved_rows or entry.is_replacement:
+    edits = entry.turned
+    if newest is None or newest.time_millis <= entry.time or edits.head or edits.main:
         return []
-    ours = [each.now for each in stacks.undos]
-    ours += [each.way_back.after for each in stacks.in_effect if each.way_back is not None]
-    if any(each is not None and each.is_of(newest) for each in ours):
+    ours = [each.turned.head for each in (*stacks.undos, *stacks.in_effect)]
+    if any(each is not None and each.after.is_of(newest) for each in ours):
         return []
     when = age(newest.time_millis, context.clock())
     by = job_of(newest.commit_user) or engine_of(newest.writer_version)
@@ -101,9 +96,9 @@ def _commit_of_another(context: Context, table: TablePath, stacks: Stacks, entry
 
 def _named(context: Context, operation: Operation) -> str:
     """`delete-branch fix (2 h ago)`."""
-    entry = operation.way_back
-    if entry is not None and entry.is_write:
-        return f"{entry.description} ({age(operation.time, context.clock())})"
+    rows = operation.turned.rows
+    if rows is not None and rows.is_write:
+        return f"{operation.description} ({age(operation.time, context.clock())})"
     name = next(
         (named(operation.request[key]) for key, named in _NAMING.items() if operation.request.get(key)), ""
     )

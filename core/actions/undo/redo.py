@@ -47,7 +47,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
-    if undone.way_back is not None and undone.way_back.is_write:
+    rows = undone.turned.rows
+    if rows is not None and rows.is_write:
         return _plan_of_write(context, table, undone)
     from paimark.core.actions.registry import action
 
@@ -94,10 +95,11 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> list[Refusal]:
     """After an undo by a commit, main must still be at that commit: a redo would ignore later ones."""
-    if undone.now is None:
+    rows = undone.turned.rows
+    if rows is None:
         return []
     head = choose(context.files, main_root(context.files, table), None)
-    if head is not None and undone.now.is_of(head.snapshot):
+    if head is not None and rows.now is not None and rows.now.is_of(head.snapshot):
         return []
     hint = f"Do it anew: `paimark {undone.action} {table.full_name}`."
     moved = Refusal(f"main of {table.full_name} moved since {undone.action} was undone", hint)

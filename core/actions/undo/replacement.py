@@ -15,7 +15,7 @@ import msgspec
 from paimark.core.actions.branches.going import Agreed, agreed_on, earliest_before
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.follow_ups.left_out import ids_given_again
@@ -41,6 +41,7 @@ from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.edits import Edits, MainEdit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 
@@ -54,23 +55,23 @@ class Reversal:
     `archive` is the branch that moves into the table directory, None when the previous main is a branch.
     """
 
-    entry: Undoable
+    operation: Operation
     main: RootState
     previous: RootState
     archive: Root | None
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.entry.token, self.main.newest, self.previous.fingerprint)
+        return fingerprint(self.operation.token, self.main.newest, self.previous.fingerprint)
 
     @property
     def description(self) -> str:
         return f"{self.main.description} and {self.previous.description}"
 
 
-def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when the undo is no longer possible, and `Corrupt`."""
-    reversal = _find(context.files, table, entry)
+    reversal = _find(context.files, table, operation)
     main = reversal.main
     return Plan(
         change="undo-replacement",
@@ -91,7 +92,7 @@ class UndoState(msgspec.Struct, frozen=True):
     `agreed` is what the archive had, which main has again.
     """
 
-    entry: Undoable
+    operation: Operation
     main: str
     previous: str
     agreed: Agreed
@@ -109,53 +110,55 @@ class UndoReplacement(PointMain[UndoState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        entry = undone_by(work)
-        reversal = as_planned(work, _find(work.files, work.table, entry))
+        operation = undone_by(work)
+        reversal = as_planned(work, _find(work.files, work.table, operation))
         # The fingerprint is compared at the commit: then this is what main gets.
         agreed = agreed_on(work.files, reversal.archive) if reversal.archive else Agreed()
-        return cls(work, UndoState(entry, reversal.main.fingerprint, reversal.previous.fingerprint, agreed))
+        return cls(
+            work, UndoState(operation, reversal.main.fingerprint, reversal.previous.fingerprint, agreed)
+        )
 
     @property
-    def _entry(self) -> Undoable:
-        return self.state.entry
+    def _edit(self) -> MainEdit:
+        return _main_edit(self.state.operation)
 
     @property
     def _archive(self) -> Root | None:
-        return self.work.table.root(self._entry.kept_as) if self._entry.kept_as else None
+        return _archive(self.work.table, self.state.operation)
 
     @property
     def new_main(self) -> Root:
-        return self.work.table.root(self._entry.previous)
+        return self.work.table.root(self._edit.before)
 
     def check(self, hold: Hold) -> None:
-        reversal = as_planned(self.work, _find(self.work.files, self.work.table, self._entry))
+        reversal = as_planned(self.work, _find(self.work.files, self.work.table, self.state.operation))
         raise_first(_refusals(self.work.context, reversal))
 
     def prepare(self, hold: Hold) -> None:
-        entry, archive = self._entry, self._archive
-        if archive is not None:
-            schema = (entry.schema or "").encode()
-            restore(self.work.files, self.work.table, archive, entry.schema_id or 0, schema)
+        moved, archive = self.state.operation.turned.moved, self._archive
+        if archive is not None and moved is not None:
+            schema = (moved.schema or "").encode()
+            restore(self.work.files, self.work.table, archive, moved.schema_id or 0, schema)
             self.work.progress(f"copied branch {archive.label} into the table directory")
         self._require_still()
 
     def _require_still(self) -> None:
         files, table = self.work.files, self.work.table
-        now = _find(files, table, self._entry)
+        now = _find(files, table, self.state.operation)
         if now.previous.fingerprint != self.state.previous or not self._is_whole():
             raise moved_since(self.work, now.description)
         raise_first(_refusals(self.work.context, now))
 
     def finish(self, hold: Hold) -> None:
-        files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
+        files, table, archive = self.work.files, self.work.table, self._archive
         self.point(hold)
-        self.work.progress(f"{entry.previous or 'the table directory'} is main again")
+        self.work.progress(f"{self._edit.before or 'the table directory'} is main again")
         if _DROPPED not in hold.steps:
             self._drop_copies()
             # Once the barrier is gone, another engine can make another branch of this name.
             hold.note(_DROPPED)
         if archive is None:
-            clear_table_directory(files, table, table.root(entry.previous), None)
+            clear_table_directory(files, table, self.new_main, None)
             return
         merge_history.hand_on(files, archive, table.root())
         agreed = self.state.agreed
@@ -172,13 +175,13 @@ class UndoReplacement(PointMain[UndoState]):
 
     def _drop_copies(self) -> None:
         """Take main's past out of the branch again."""
-        files, table, entry = self.work.files, self.work.table, self._entry
-        copied = range(entry.first_copied, entry.last_copied + 1)
-        drop_copies(files, table.root(entry.previous), table.root(entry.branch), copied, entry.copied_tags)
+        edit, branch = self._edit, self.work.table.root(self._edit.after)
+        copied = range(edit.first_copied, edit.last_copied + 1)
+        drop_copies(self.work.files, self.new_main, branch, copied, edit.copied_tags)
 
     def take_back(self, hold: Hold) -> None:
         if self._archive is not None:
-            main = self.work.table.root(self._entry.branch)
+            main = self.work.table.root(self._edit.after)
             clear_table_directory(self.work.files, self.work.table, main, self._archive)
             clean_table_directory(self.work.files, self.work.table, main, self._archive)
 
@@ -186,12 +189,15 @@ class UndoReplacement(PointMain[UndoState]):
         if self.is_pointed:
             clean_table_directory(self.work.files, self.work.table, self.new_main, self._archive)
 
+    def edits(self) -> Edits:
+        return Edits(main=MainEdit(before=self._edit.after, after=self._edit.before))
+
     def done(self) -> Done:
-        branch = self.work.table.root(self._entry.branch)
+        branch = self.work.table.root(self._edit.after)
         kept = f"Nothing of branch {branch.label}, which another engine has deleted since"
         if root_exists(self.work.files, branch):
-            kept = _kept(self._entry, state(self.work.files, branch))
-        done, archive = undone(self.work, self._entry, kept), self._archive
+            kept = _kept(self._edit, state(self.work.files, branch))
+        done, archive = undone(self.work, self.state.operation, kept), self._archive
         if self._stays is None or archive is None:
             return done
         item = self._stays.item(archive)
@@ -207,7 +213,7 @@ class UndoReplacement(PointMain[UndoState]):
         return super().prospect(hold) if stays is None else otherwise(stays.said(archive))
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
-        return [Step("replace", self._entry.description, "taken back, or not, but not half")]
+        return [Step("replace", self.state.operation.description, "taken back, or not, but not half")]
 
     def _is_whole(self) -> bool:
         """Whether the table directory has exactly the archive's snapshots."""
@@ -217,27 +223,36 @@ class UndoReplacement(PointMain[UndoState]):
         )
 
 
-def _find(files: Files, table: TablePath, entry: Undoable) -> Reversal:
-    name = main_branch_name(files, table)
-    if name != entry.branch:
+def _main_edit(operation: Operation) -> MainEdit:
+    assert operation.turned.main is not None
+    return operation.turned.main
+
+
+def _archive(table: TablePath, operation: Operation) -> Root | None:
+    """The branch that moves into the table directory."""
+    moved = operation.turned.moved
+    return None if moved is None else table.root(moved.after)
+
+
+def _find(files: Files, table: TablePath, operation: Operation) -> Reversal:
+    edit, archive = _main_edit(operation), _archive(table, operation)
+    if main_branch_name(files, table) != edit.after:
         raise Refused(
-            f"Main of {table.full_name} is not branch {entry.branch}, which the last replacement made it",
+            f"Main of {table.full_name} is not branch {edit.after}, which the last replacement made it",
             "Replace main with the branch that is to be main.",
         )
-    if entry.was_dropped:
+    if edit.was_dropped:
         raise Refused(
-            f"The main that branch {entry.branch} replaced was dropped", "Replace main with another branch."
+            f"The main that branch {edit.after} replaced was dropped", "Replace main with another branch."
         )
-    back = entry.kept_as or entry.previous
-    assert back is not None
+    back = archive or table.root(edit.before)
     try:
-        previous = state(files, table.root(back))
+        previous = state(files, back)
     except NotFound as error:
         raise Refused(
-            f"Branch {back}, which was main before, is gone", "Replace main with another branch."
+            f"Branch {back.label}, which was main before, is gone", "Replace main with another branch."
         ) from error
-    archive = table.root(entry.kept_as) if entry.kept_as else None
-    return Reversal(entry, state(files, table.root(entry.branch)), previous, archive)
+    return Reversal(operation, state(files, table.root(edit.after)), previous, archive)
 
 
 def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
@@ -267,9 +282,10 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
 
 def _steps(files: Files, reversal: Reversal) -> list[Step]:
     table, name, archive = reversal.main.root.table, reversal.main.root.label, reversal.archive
-    pointer = Step("replace", table.main_branch_file, f"{name} -> {reversal.entry.previous or 'blank'}")
+    edit = _main_edit(reversal.operation)
+    pointer = Step("replace", table.main_branch_file, f"{name} -> {edit.before or 'blank'}")
     copies = []
-    if reversal.entry.copied_tags or reversal.entry.first_copied <= reversal.entry.last_copied:
+    if edit.copied_tags or edit.first_copied <= edit.last_copied:
         copies.append(Step("delete", f"copies in branch {name}", "of main's past, which main has"))
     if archive is None:
         detail = f"guards and notice of {reversal.previous.root.label} instead of those of {name}"
@@ -284,9 +300,9 @@ def _steps(files: Files, reversal: Reversal) -> list[Step]:
     ]
 
 
-def _kept(entry: Undoable, main: RootState) -> str:
+def _kept(edit: MainEdit, main: RootState) -> str:
     """The branch, with its later commits."""
-    name, head, since = main.root.label, main.head, entry.head or 0
+    name, head, since = main.root.label, main.head, edit.head or 0
     if head is None or head.snapshot.id <= since:
         return f"Branch {name} as it is: nothing was committed to it since"
     first, last = since + 1, head.snapshot.id
@@ -296,9 +312,9 @@ def _kept(entry: Undoable, main: RootState) -> str:
 
 
 def _items(context: Context, reversal: Reversal) -> Iterator[Item]:
-    entry, main = reversal.entry, reversal.main
+    edit, main = _main_edit(reversal.operation), reversal.main
     name, table, head = main.root.label, main.root.table.full_name, main.head
-    count = 0 if head is None else head.snapshot.id - (entry.head or 0)
+    count = 0 if head is None else head.snapshot.id - (edit.head or 0)
     if head is None or count <= 0:
         yield nothing_lost(f"{name} got no commit since")
     else:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimark.core.actions.change import operations
-from paimark.core.actions.change.operations import Stacks, Undoable
+from paimark.core.actions.change.operations import Stacks
 from paimark.core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.roots.as_made import changed_since, is_untouched
+from paimark.core.actions.undo.rules import changed_since, is_as_left, may_restore
 from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.figures import counted, listed
@@ -20,8 +20,6 @@ from paimark.core.table.operations import Operation, read_operations
 ACTION = "restore"
 # Changes that take nothing from a reader, done again.
 _ADDING = ("create-savepoint", "create-tag", "create-branch")
-# Inverse actions that only delete the things that they name.
-_REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
 # So many numbers are in a hint.
 _MOST_NAMED = 8
 _ONE_BY_ONE = Item("keeps", "each change by itself: the first that fails ends it, and those before stay done")
@@ -127,8 +125,8 @@ def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[st
     changed = [
         each
         for position, each in enumerate(walked)
-        if not any(_touches(earlier, each) for earlier in walked[:position])
-        and not is_untouched(context.files, table, each)
+        if not any(may_restore(earlier, each) for earlier in walked[:position])
+        and not is_as_left(context.files, table, each)
     ]
     return [Refusal(changed_since(each), "Take it back by hand: `undo` passes over it.") for each in changed]
 
@@ -148,15 +146,6 @@ def _reachable(context: Context, table: TablePath, known: list[Operation], stack
         return "none can be reached"
     *others, last = map(str, found)
     return f"{', '.join(others)} or {last} can be reached" if others else f"{last} can be reached"
-
-
-def _touches(undone: Undoable, made: Undoable) -> bool:
-    """Whether undoing one change may restore the thing that the other made; their names decide that."""
-    return undone.inverse not in _REMOVALS or not _names(undone).isdisjoint(_names(made))
-
-
-def _names(entry: Undoable) -> set[str]:
-    return {str(each) for each in (entry.arguments or {}).values() if each is not None}
 
 
 def _target(table: TablePath, known: list[Operation], number: int) -> str | None:

@@ -7,7 +7,7 @@ from typing import Self
 from paimark.core.actions.branches.rename_root import RootMove
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
@@ -23,95 +23,114 @@ from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.table.lineage.main_branch import main_branch_name
 from paimark.core.text import lowered
 
 
-def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when the retired branch is gone, and `Corrupt`."""
-    now = _now(context.files, table, entry)
+    edit = _moved(operation)
+    now = _now(context.files, table, edit)
     sizes = root_files(context.files, now.root)
     count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
     return Plan(
         change="undo-retirement",
-        headline=f"Bring back branch {entry.branch} of {table.full_name}.",
-        arguments={"branch_name": entry.branch},
-        fingerprint=_fingerprint(entry, now),
+        headline=f"Bring back branch {edit.before} of {table.full_name}.",
+        arguments={"branch_name": edit.before},
+        fingerprint=_fingerprint(operation, now),
         steps=(
             Step(
                 "move",
                 f"branch {now.root.label}",
-                f"back to the name {entry.branch}: {count}, {NO_DATA_FILE}",
+                f"back to the name {edit.before}: {count}, {NO_DATA_FILE}",
                 total,
             ),
         ),
         items=(
             *cleanings_to_stop(context.files, now.root),
             nothing_lost(),
-            Item("keeps", lowered(_kept(entry))),
+            Item("keeps", lowered(_kept(edit))),
         ),
-        phrase=entry.branch,
+        phrase=edit.before or "",
         cost="no data file",
-        refusals=tuple(_refusals(context, table, entry, now)),
+        refusals=tuple(_refusals(context, table, edit, now)),
     )
 
 
-class UndoRetirement(RootMove):
+class UndoRetirement(RootMove[Operation]):
     """A retired branch gets its name back, and its old schema if nothing has changed that since."""
+
+    State = Operation
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        entry = undone_by(work)
-        if _fingerprint(entry, _now(work.files, work.table, entry)) != work.plan.fingerprint:
-            raise moved_since(work)
-        return cls(work, entry)
+        change = cls(work, undone_by(work))
+        change._as_planned()
+        return change
+
+    @property
+    def _edit(self) -> MovedRoot:
+        return _moved(self.state)
+
+    def _as_planned(self) -> RootState:
+        now = _now(self.work.files, self.work.table, self._edit)
+        if _fingerprint(self.state, now) != self.work.plan.fingerprint:
+            raise moved_since(self.work)
+        return now
 
     @property
     def source(self) -> Root:
-        return self.work.table.root(self.state.kept_as)
+        return self.work.table.root(self._edit.after)
 
     @property
     def target(self) -> Root:
-        return self.work.table.root(self.state.branch)
+        return self.work.table.root(self._edit.before)
 
     def swap(self) -> Swap | None:
-        if self.state.schema is None:
+        if self._edit.schema is None:
             return None
-        data = self.state.schema.encode()
-        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
+        data = self._edit.schema.encode()
+        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self._edit.schema_id}"
         return Swap(name, with_options(data, RETENTION_OFF, name), data)
 
     def check(self, hold: Hold) -> None:
-        now = _now(self.work.files, self.work.table, self.state)
-        if _fingerprint(self.state, now) != self.work.plan.fingerprint:
-            raise moved_since(self.work)
-        raise_first(_refusals(self.work.context, self.work.table, self.state, now))
+        raise_first(_refusals(self.work.context, self.work.table, self._edit, self._as_planned()))
+
+    def edits(self) -> Edits | None:
+        back = MovedRoot(before=self._edit.after, after=self._edit.before or "")
+        return None if self.stays else Edits(moved=back)
 
     def done(self) -> Done:
-        done = undone(self.work, self.state, _kept(self.state))
+        done = undone(self.work, self.state, _kept(self._edit))
         return done._replace(message=self.stays) if self.stays else done
 
 
-def _now(files: Files, table: TablePath, entry: Undoable) -> RootState:
+def _moved(operation: Operation) -> MovedRoot:
+    assert operation.turned.moved is not None
+    return operation.turned.moved
+
+
+def _now(files: Files, table: TablePath, edit: MovedRoot) -> RootState:
     """The retired branch. Raises `Refused` when it is gone."""
     try:
-        return state(files, table.root(entry.kept_as))
+        return state(files, table.root(edit.after))
     except NotFound as error:
-        raise Refused(f"Branch {entry.kept_as} is gone", "It was deleted for good.") from error
+        raise Refused(f"Branch {edit.after} is gone", "It was deleted for good.") from error
 
 
-def _fingerprint(entry: Undoable, now: RootState) -> str:
-    return fingerprint(entry.token, now.fingerprint)
+def _fingerprint(operation: Operation, now: RootState) -> str:
+    return fingerprint(operation.token, now.fingerprint)
 
 
-def _kept(entry: Undoable) -> str:
-    return f"Branch {entry.branch} as it was, with what was committed since"
+def _kept(edit: MovedRoot) -> str:
+    return f"Branch {edit.before} as it was, with what was committed since"
 
 
-def _refusals(context: Context, table: TablePath, entry: Undoable, now: RootState) -> list[Refusal]:
+def _refusals(context: Context, table: TablePath, edit: MovedRoot, now: RootState) -> list[Refusal]:
     refusals = moving_refusals(context, now.root)
-    if context.files.entries(table.root(entry.branch).directory):
-        reason = f"{table.full_name} has another branch {entry.branch} now"
+    if context.files.entries(table.root(edit.before).directory):
+        reason = f"{table.full_name} has another branch {edit.before} now"
         refusals.append(Refusal(reason, "Delete that one first, or retire it."))
     if main_branch_name(context.files, table) == now.root.label:
         reason = f"Branch {now.root.label} is main of {table.full_name}"

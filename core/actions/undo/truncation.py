@@ -14,7 +14,7 @@ import msgspec
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
-from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge.fast_forward import will_reach
@@ -31,6 +31,7 @@ from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.edits import Edits, HistoryEdit, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.records import Point
@@ -43,23 +44,23 @@ _TRY, _PUT_BACK = "puts the first snapshot back", "main has its later snapshots 
 class Restoring:
     """`main` ends where it was cut; `archive` has the rest."""
 
-    entry: Undoable
+    operation: Operation
     cut: Cut
     main: RootState
     archive: RootState
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.entry.token, self.main.newest, self.archive.fingerprint)
+        return fingerprint(self.operation.token, self.main.newest, self.archive.fingerprint)
 
     @property
     def description(self) -> str:
         return f"{self.main.description} and {self.archive.description}"
 
 
-def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
+def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when main or the branch has moved since, and `Corrupt`."""
-    restoring = _find(context.files, table, entry)
+    restoring = _find(context.files, table, operation)
     cut = restoring.cut
     tags = truncation.later_tags(context.files, cut.archive, cut.keep)
     of_tags = f" and {counted(len(tags), 'tag')}" if tags else ""
@@ -88,24 +89,25 @@ class _Try(msgspec.Struct, frozen=True):
     later: tuple[Point, ...] = ()
 
 
-class UndoTruncation(Change[Undoable]):
+class UndoTruncation(Change[Operation]):
     """The commit is the first of the later snapshots in main; it fails if main has a snapshot of that id."""
 
-    State = Undoable
+    State = Operation
 
-    def __init__(self, work: Work, state: Undoable) -> None:
+    def __init__(self, work: Work, state: Operation) -> None:
         super().__init__(work, state)
         self._last = self._cut.head
+        self._later_ones: Sequence[Point] = ()
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        entry = undone_by(work)
-        as_planned(work, _find(work.files, work.table, entry))
-        return cls(work, entry)
+        operation = undone_by(work)
+        as_planned(work, _find(work.files, work.table, operation))
+        return cls(work, operation)
 
     @property
     def _cut(self) -> Cut:
-        return cut_of(self.work.table, self.state)
+        return cut_of(self.work.table, _history(self.state))
 
     def _as_planned(self) -> Restoring:
         return as_planned(self.work, _find(self.work.files, self.work.table, self.state))
@@ -136,6 +138,7 @@ class UndoTruncation(Change[Undoable]):
             last = truncation.put_back(files, cut, self._later(hold))
             self._report(last)
             hold.note(_PUT_BACK, {"last": last})
+        self._later_ones = self._later(hold)
         self._last = int((hold.journaled.data_of(_PUT_BACK) or {}).get("last", cut.keep))
         if self._last == cut.head:
             if has_more(files, cut.archive, cut.head, cut.main):
@@ -173,6 +176,13 @@ class UndoTruncation(Change[Undoable]):
         release_expiry(files, cut.main, self.work.token)
         progress(Remark(f"main stays as it is, and branch {cut.archive.label} too"))
 
+    def edits(self) -> Edits | None:
+        edit = _history(self.state)
+        reached = next((each for each in self._later_ones if each.id == self._last), None)
+        if reached is None:
+            return None
+        return Edits(rows=RowsEdit(root=edit.root, before=edit.after, after=reached))
+
     def done(self) -> Done:
         cut, done = self._cut, undone(self.work, self.state, _kept(self._cut))
         if self._last == cut.head:
@@ -198,13 +208,17 @@ class UndoTruncation(Change[Undoable]):
         return [Step("replace", self.state.description, "taken back, or not, but not half")]
 
 
-def _find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
-    cut = cut_of(table, entry)
-    before, after = entry.before, entry.after
-    assert before is not None and after is not None
+def _history(operation: Operation) -> HistoryEdit:
+    assert operation.turned.history is not None
+    return operation.turned.history
+
+
+def _find(files: Files, table: TablePath, operation: Operation) -> Restoring:
+    edit = _history(operation)
+    cut = cut_of(table, edit)
     if main_root(files, table) != cut.main:
         raise Refused(
-            f"Main of {table.full_name} is another than at {entry.description}",
+            f"Main of {table.full_name} is another than at {operation.description}",
             "Take that back first: `paimark undo --replacement`.",
         )
     try:
@@ -212,15 +226,15 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> Restoring:
     except NotFound as error:
         raise Refused(f"Branch {cut.archive.label}, which has what came later, is gone", "") from error
     hint = f"Merge branch {cut.archive.label} instead, or make it main."
-    if main.head is None or not after.is_of(main.head.snapshot):
-        was, now = f"snapshot {after.id}", main.description
-        reason = f"main of {table.full_name} moved since {entry.description}: then at {was}, now {now}"
+    if main.head is None or not edit.after.is_of(main.head.snapshot):
+        was, now = f"snapshot {edit.after.id}", main.description
+        reason = f"main of {table.full_name} moved since {operation.description}: then at {was}, now {now}"
         raise Refused(reason, hint)
-    if archive.head is None or not before.is_of(archive.head.snapshot):
+    if archive.head is None or not edit.before.is_of(archive.head.snapshot):
         raise Refused(
-            f"Branch {cut.archive.label} of {table.full_name} has gone on since {entry.description}", hint
+            f"Branch {cut.archive.label} of {table.full_name} has gone on since {operation.description}", hint
         )
-    return Restoring(entry, cut, main, archive)
+    return Restoring(operation, cut, main, archive)
 
 
 def _kept(cut: Cut) -> str:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import msgspec
 
-from paimark.core.actions.branches import delete_branch
 from paimark.core.actions.change import operations
-from paimark.core.actions.change.operations import Stacks, Undoable
+from paimark.core.actions.change.operations import Operation, Stacks
 from paimark.core.actions.context import Context
 from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.plan import Item, Plan, Refusal
-from paimark.core.actions.roots.as_made import changed_since, is_untouched
-from paimark.core.actions.undo import commit as undo_commit
-from paimark.core.actions.undo import replacement as undo_replacement
-from paimark.core.actions.undo import retirement as undo_retirement
-from paimark.core.actions.undo import truncation as undo_truncation
 from paimark.core.actions.undo.later import later_ones
+from paimark.core.actions.undo.rules import changed_since, is_as_left, plan_back
 from paimark.core.actions.undo.undone import unless_locked
-from paimark.core.errors import Corrupt, Refused
+from paimark.core.errors import Refused
 from paimark.core.figures import age
 from paimark.core.table.layout import TablePath
 from paimark.core.text import lowered
 
 ACTION = "undo"
-_Plan = Callable[[Context, TablePath, Undoable], Plan]
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -53,15 +47,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
 
 
-def _group(stacks: Stacks, entry: Undoable) -> list[Undoable]:
+def _group(stacks: Stacks, entry: Operation) -> list[Operation]:
     """The parts of its change of many that can be undone, the newest first; else the entry alone."""
     together = stacks.together(entry.token)
     return [each for each in reversed(stacks.undo) if each.token in together]
 
 
-def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -> Plan:
+def _plan_group(context: Context, table: TablePath, group: Sequence[Operation]) -> Plan:
     """The plan to undo a group. Things that were changed since stay, with a warning."""
-    untouched = [each for each in group if is_untouched(context.files, table, each)]
+    untouched = [each for each in group if is_as_left(context.files, table, each)]
     makers = [partial(_plan_of, table=table, entry=each) for each in untouched]
     parts, refusals = plan_in_turn(context, table, makers)
     made = together(table, parts, refusals)
@@ -71,15 +65,15 @@ def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -
     return msgspec.structs.replace(made, action=ACTION, headline=headline, items=(*items, *made.items))
 
 
-def _taken_back(context: Context, entry: Undoable, made: Plan) -> str:
+def _taken_back(context: Context, entry: Operation, made: Plan) -> str:
     """A headline that names the operation: a person may think of a later one, which can't be taken back."""
     when = age(entry.time, context.clock())
     by = "" if entry.user == context.user else f", by {entry.user}"
     return f"Take back {entry.description} ({when}{by}): {lowered(made.summary)}."
 
 
-def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement_only: bool = False) -> Plan:
-    made = _planner(table, entry)(context, table, entry)
+def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacement_only: bool = False) -> Plan:
+    made = plan_back(context, table, entry)
     # A redo brings back what the undo removes, but no version that nothing else keeps.
     is_final = any(each.is_grave and each.code == "version-gone" for each in made.items)
     items = tuple(each for each in made.items if is_final or each.kind != "final")
@@ -98,35 +92,9 @@ def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement
     )
 
 
-def _planner(table: TablePath, entry: Undoable) -> _Plan:
-    if entry.inverse is not None:
-        return _inverse
-    if entry.action == delete_branch.ACTION:
-        return undo_retirement.plan
-    if entry.moved_rows:
-        return undo_truncation.plan if entry.is_truncation else undo_commit.plan
-    if entry.is_replacement:
-        return undo_replacement.plan
-    raise Corrupt(
-        f"{table.operations} holds {entry.action}, which this version can't take back",
-        "Take it back with the version of Paimark that did it.",
-    )
-
-
-def _inverse(context: Context, table: TablePath, entry: Undoable) -> Plan:
-    """Undo by another action: delete a new branch, tag or savepoint, or alter a schema back.
-
-    Only while the thing is as the change left it: later work on it is not deleted.
-    """
-    from paimark.core.actions.registry import action
-
-    assert entry.inverse is not None
-    return action(entry.inverse).plan(context, table, entry.arguments or {})
-
-
 def _last(
-    context: Context, table: TablePath, known: Sequence[Undoable], *, replacement_only: bool
-) -> Undoable:
+    context: Context, table: TablePath, known: Sequence[Operation], *, replacement_only: bool
+) -> Operation:
     if not known:
         raise Refused(
             f"{table.full_name} has no change that can be taken back",
@@ -135,12 +103,13 @@ def _last(
     if replacement_only:
         return _last_replacement(context, table, known)
     # Skip a change whose thing was changed since: it must not be deleted.
-    untouched = (each for each in reversed(known) if is_untouched(context.files, table, each))
+    untouched = (each for each in reversed(known) if is_as_left(context.files, table, each))
     entry = next(untouched, None)
     if entry is None:
         first = known[-1]
-        if first.is_truncation:
-            command = f"paimark replace-main-branch {table.word} --name {first.kept_as}"
+        if first.turned.history is not None:
+            kept = first.turned.history.kept_as
+            command = f"paimark replace-main-branch {table.word} --name {kept}"
             raise Refused(changed_since(first), f"Make that branch main: `{command}`.")
         raise Refused(
             f"What {first.description} of {table.full_name} made has been changed since",
@@ -149,16 +118,17 @@ def _last(
     return entry
 
 
-def _last_replacement(context: Context, table: TablePath, known: Sequence[Undoable]) -> Undoable:
+def _last_replacement(context: Context, table: TablePath, known: Sequence[Operation]) -> Operation:
     """The newest replacement, if every later move of main can no longer be taken back."""
     for entry in reversed(known):
-        if entry.is_replacement:
+        if entry.turned.main is not None:
             return entry
-        if not entry.moved_rows or entry.is_write:
+        rows = entry.turned.rows
+        if entry.turned.head is None or (rows is not None and rows.is_write):
             # Rows that were written to the branch stay on it.
             continue
         try:
-            _planner(table, entry)(context, table, entry)
+            plan_back(context, table, entry)
         except Refused:
             continue
         raise Refused(f"{entry.description} came later, and can be taken back", "Leave --replacement out.")

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import Done, Work
-from paimark.core.actions.change.operations import Operation, Undoable
+from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.replace.takeover import moved
@@ -32,7 +32,7 @@ def unless_locked(context: Context, table: TablePath, *own: Refusal) -> list[Ref
     return journal.refusals(context, table) or list(own)
 
 
-def undone_by(work: Work) -> Undoable:
+def undone_by(work: Work) -> Operation:
     """The change that the plan undoes. Raises `Refused` when it can't be undone any more."""
     for entry in operations.undoable(work.context, work.table):
         if entry.token == work.plan.undoes:
@@ -66,14 +66,14 @@ def moved_since(work: Work, now: str = "") -> Refused:
     return moved(work.table, str(work.plan.arguments.get("seen", "")), now)
 
 
-def undone(work: Work, entry: Undoable, kept: str) -> Done:
+def undone(work: Work, entry: Operation, kept: str) -> Done:
     """The result of a finished undo; `kept` says what stays."""
     return Done(
         message=f"Took back {entry.description} of {work.plan.table}",
         result={
             "undone": entry.action,
             "branch_name": entry.branch,
-            "previous_main": entry.previous,
+            "previous_main": None if entry.turned.main is None else entry.turned.main.before,
         },
         before=entry.description,
         after=f"{entry.description} taken back",

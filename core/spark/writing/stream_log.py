@@ -15,6 +15,7 @@ from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write_log import WriteLog, counts_of, place_of
 from paimark.core.storage.files import Files
+from paimark.core.table.lineage.edits import Edits
 from paimark.core.table.operations import Entry, Operation, StreamRun
 from paimark.core.table.records import Snapshot, query_of
 
@@ -52,18 +53,19 @@ class StreamLog(WriteLog):
     def _made(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> Operation:
         made = super()._made(before, new, changes)
         first = self._earlier or made
-        assert made.way_back is not None and first.way_back is not None
-        commits = (first.way_back.commits or 0) + 1
+        rows, before_it = made.turned.rows, first.turned.rows
+        assert rows is not None and before_it is not None
+        commits = 1 if self._earlier is None else before_it.commits + 1
         added, removed = made.records_added or 0, made.records_removed or 0
         follows_others = False
         if self._earlier is not None:
-            follows_others = made.way_back.before != first.way_back.after
+            follows_others = rows.before != before_it.after
             added, removed = added + (first.records_added or 0), removed + (first.records_removed or 0)
-        way_back = msgspec.structs.replace(
-            first.way_back,
-            after=made.way_back.after,
+        edit = msgspec.structs.replace(
+            before_it,
+            after=rows.after,
             commits=commits,
-            is_mixed=first.way_back.is_mixed or follows_others,
+            is_mixed=before_it.is_mixed or follows_others,
         )
         first_batch = self._batch if first.stream is None else first.stream.first
         batches = f"batch {self._batch}"
@@ -71,12 +73,12 @@ class StreamLog(WriteLog):
             batches = f"batches {first_batch} to {self._batch}"
         query = query_of(self._target.commit_user)
         counts = counts_of(self._target, added, removed)
-        where = f"{way_back.snapshots} of {place_of(self._target)}"
+        where = f"{edit.snapshots} of {place_of(self._target)}"
         return msgspec.structs.replace(
             first,
             summary=f"Stream {query} committed {batches} as {where}: {counts}",
             after=made.after,
-            way_back=way_back,
+            edits=Edits(rows=edit),
             landed=False,
             records_added=added,
             records_removed=removed,

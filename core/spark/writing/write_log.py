@@ -19,10 +19,11 @@ from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.edits import Edits, RowsEdit
 from paimark.core.table.operations import (
+    COMPACTION,
     Entry,
     Operation,
-    Undoable,
     confirm,
     keep_up,
     log_entries,
@@ -84,19 +85,19 @@ class WriteLog:
     def _made(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> Operation:
         target, now = self._target, _now()
         assert target.operation is not None
-        entry = Undoable(
-            token=self._token,
-            action=target.operation,
-            user=user_name(),
-            time=now,
+        is_compaction = target.operation == COMPACTION
+        then = None if before is None else point_of(before)
+        edit = RowsEdit(
             root=target.root.branch,
-            before=None if before is None else point_of(before),
+            before=then,
             after=point_of(new),
+            # A compaction changes no rows.
+            same_as=then if is_compaction else None,
             is_write=True,
         )
         label = target.root.label
         counts = target.done or counts_of(target, changes.records_added, changes.records_removed)
-        if entry.is_compaction:
+        if is_compaction:
             # Its records are the same as before, in other files.
             counts = f"{counted(len(changes.deleted), 'file')} became {len(changes.added)}"
         return Operation(
@@ -104,13 +105,14 @@ class WriteLog:
             token=self._token,
             action=target.operation,
             request=_request(target),
-            user=entry.user,
+            user=user_name(),
             host=socket.gethostname(),
             time=now,
             summary=f"Committed snapshot {new.id} of {place_of(target)}: {counts}",
             before=f"{label} had no snapshot" if before is None else f"{label} at snapshot {before.id}",
             after=f"{label} at snapshot {new.id}",
-            way_back=entry,
+            edits=Edits(rows=edit),
+            no_way_back="it changed no rows: there is nothing to take back" if is_compaction else None,
             landed=False,
             records_added=changes.records_added,
             records_removed=changes.records_removed,

@@ -70,9 +70,9 @@ def undo_of_a_truncation_beside_a_commit(context: Context, warehouse: Path) -> t
     died(warehouse, r"orders/snapshot/snapshot-3$", "undo")
     add(context, "shop.orders", 901)
     [entry] = [each for each in read_operations(context.files, ORDERS) if each.action == "rollback"]
-    assert entry.way_back is not None
+    assert entry.edits is not None
     part = "main has its later snapshots up to 3, and then somebody's own commit"
-    return part, f"Took back {entry.way_back.description} of shop.orders only in part: {part}"
+    return part, f"Took back {entry.description} of shop.orders only in part: {part}"
 
 
 def fast_forward_beside_a_commit(context: Context, warehouse: Path) -> tuple[str, str]:

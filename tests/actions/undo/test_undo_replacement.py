@@ -210,7 +210,7 @@ def test_a_retired_branch_gets_its_name_and_bytes_back(
     before = contents(orders / "branch/branch-fix")
     retired = done(context, "delete-branch", name="fix", keep=True).result["retired_as"]
     assert branch_names(context.files, ORDERS) == [retired]
-    assert undoable(context, ORDERS)[0].kept_as == retired
+    assert undoable(context, ORDERS)[0].turned.needs == {retired}
     done(context, "undo")
     assert branch_names(context.files, ORDERS) == ["fix"]
     assert contents(orders / "branch/branch-fix") == before

@@ -71,10 +71,11 @@ def _nothing(*arguments: object, **named: object) -> None:
 
 def _dropped_again(hold: Hold, archive: Root, agreed: Agreed, progress: Progress) -> Stays | None:
     """Planted for `keep_if_late`: each recovery takes main's past out of the branch."""
-    entry = msgspec.convert(hold.journal.state, UndoState).entry
-    copied = range(entry.first_copied, entry.last_copied + 1)
-    previous, branch = hold.table.root(entry.previous), hold.table.root(entry.branch)
-    drop_copies(hold.context.files, previous, branch, copied, entry.copied_tags)
+    edit = msgspec.convert(hold.journal.state, UndoState).operation.turned.main
+    assert edit is not None
+    copied = range(edit.first_copied, edit.last_copied + 1)
+    previous, branch = hold.table.root(edit.before), hold.table.root(edit.after)
+    drop_copies(hold.context.files, previous, branch, copied, edit.copied_tags)
     return keep_if_late(hold, archive, agreed, progress)
 
 

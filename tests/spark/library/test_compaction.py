@@ -224,10 +224,10 @@ def test_a_compaction_killed_at_any_write_leaves_the_same_rows(
             points += 1
         assert seen(judge, tmp_path, "d.t") == rows
         newest = Lineage(files, table.root()).latest()
-        logged = [each.way_back for each in read_operations(files, table)]
+        logged = [each.turned.rows for each in read_operations(files, table)]
         # The log has exactly the compactions that were committed.
         assert newest is not None
-        committed = [each.after.id for each in logged if each and each.after]
+        committed = [each.after.id for each in logged if each]
         kinds = {
             each: Lineage(files, table.root()).snapshot(each).commit_kind for each in range(1, newest.id + 1)
         }

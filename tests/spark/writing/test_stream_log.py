@@ -10,6 +10,7 @@ import pytest
 from paimark.core.actions.change.operations import stacks_of
 from paimark.core.spark.streaming import writer
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.edits import NO_ROWS, Edits, RowsEdit
 from paimark.core.table.operations import Operation, append, log_entries, read_operations
 from paimark.core.table.records import point_of
 from paimark.core.table.system_tables import system_table
@@ -58,7 +59,7 @@ def test_a_run_is_one_operation_for_all_its_batches(shop: Path) -> None:
         f"Stream {sink.query} committed batches 0 to 2 as snapshots 1 to 2 of shop.log: 3 rows added"
     )
     assert run.landed and run.records_added == 3
-    assert run.way_back is not None and (run.way_back.commits, run.way_back.before) == (2, None)
+    assert run.turned.rows is not None and (run.turned.rows.commits, run.turned.rows.before) == (2, None)
     [said] = summaries(shop)
     assert said.startswith(run.summary) and "its end is not in the log: it runs, was stopped or died" in said
     assert len(log_entries(LocalFiles(str(shop)), LOG)) == 1
@@ -124,7 +125,8 @@ def test_a_killed_run_is_in_the_log_up_to_its_last_commit(
     assert ids(shop) == [1, 2, 3]
     first, second = logged(shop)
     assert (first.after, second.before) == ("main at snapshot 2", "main at snapshot 2")
-    assert [each.after.id for each in stacks_of(LocalFiles(str(shop)), LOG).undo if each.after] == [2, 3]
+    undo = [each.turned.rows for each in stacks_of(LocalFiles(str(shop)), LOG).undo]
+    assert [each.after.id for each in undo if each] == [2, 3]
 
 
 def test_batches_after_the_undo_of_a_run_are_not_passed_over_in_silence(shop: Path) -> None:
@@ -148,7 +150,7 @@ def test_batches_after_the_undo_of_a_run_are_not_passed_over_in_silence(shop: Pa
         before="",
         after="",
         undoes=run.token,
-        now=point_of(newest),
+        edits=Edits(rows=RowsEdit(after=point_of(newest), same_as=NO_ROWS, is_write=True)),
     )
     append(context.files, LOG, undo)
     assert not [each for each in planned(context, "undo", LOG).items if each.kind == "not"]

@@ -71,11 +71,11 @@ def test_a_write_is_an_operation_with_its_snapshots_and_records(table: Table) ->
     assert second.summary == "Committed snapshot 2 of d.t: 1 record added, 2 records removed"
     assert (first.before, first.after) == ("main had no snapshot", "main at snapshot 1")
     assert (second.before, second.after) == ("main at snapshot 1", "main at snapshot 2")
-    assert first.landed is True and first.way_back is not None and second.way_back is not None
-    assert first.way_back.before is None
-    assert first.way_back.after == second.way_back.before
+    assert first.landed is True and first.turned.rows is not None and second.turned.rows is not None
+    assert first.turned.rows.before is None
+    assert first.turned.rows.after == second.turned.rows.before
     newest = lineage(table).latest()
-    assert newest is not None and second.way_back.after is not None and second.way_back.after.is_of(newest)
+    assert newest is not None and second.turned.rows.after.is_of(newest)
     listed = list(system_table("operations").read(files_of(table), TABLE.root()))
     assert [row[1] for row in listed] == ["write", "overwrite"]
     assert stock_writer(files_of(table), TABLE.root()) is None
@@ -98,8 +98,8 @@ def test_a_write_that_lost_the_race_once_is_logged_where_it_landed(table: Table)
     with instead_of_create(once(lambda: another(table), before=True)):
         commit_begun(*begun(table))
     [_, second] = logged(table)
-    assert second.way_back is not None and second.way_back.before is not None
-    assert (second.way_back.before.id, second.after) == (2, "main at snapshot 3")
+    assert second.turned.rows is not None and second.turned.rows.before is not None
+    assert (second.turned.rows.before.id, second.after) == (2, "main at snapshot 3")
 
 
 def test_a_writer_that_died_before_its_commit_did_nothing(table: Table) -> None:
@@ -207,8 +207,8 @@ def test_writers_at_once_are_undone_in_the_order_of_their_commits(table: Table) 
         "main at snapshot 3",
         "main at snapshot 2",
     ]
-    undo = stacks_of(files_of(table), TABLE).undo
-    assert [each.after.id for each in undo if each.after] == [1, 2, 3]
+    undo = [each.turned.rows for each in stacks_of(files_of(table), TABLE).undo]
+    assert [each.after.id for each in undo if each] == [1, 2, 3]
 
 
 def test_the_statement_is_cut_and_its_secrets_are_hidden(table: Table) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, TablePath
-from paimark.core.table.operations import Operation, Undoable, read_operations
+from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import Point
 from paimark.core.table.timeline.scene import PastEvent
 
@@ -52,16 +52,18 @@ def _of_operations(operations: Sequence[Operation]) -> list[PastEvent]:
     for each in operations:
         undone.add(each.undoes)
         undone.discard(each.redoes)
-    entries = [each.way_back for each in operations if each.way_back and each.token not in undone]
+    entries = [each for each in operations if each.is_undoable and each.token not in undone]
     return [event for each in entries for event in _of_entry(each)]
 
 
-def _of_entry(entry: Undoable) -> list[PastEvent]:
-    if entry.is_replacement and entry.head is not None:
-        before = entry.kept_as or entry.previous or MAIN
-        at = Point(id=entry.head, delta_manifest_list="")
-        return [PastEvent(entry.branch, at, f"became main in place of {before}", entry.time)]
+def _of_entry(entry: Operation) -> list[PastEvent]:
+    main, head = entry.turned.main, entry.turned.head
+    if main is not None and main.head is not None:
+        moved = entry.turned.moved
+        before = main.before or (moved.after if moved and not main.was_dropped else MAIN)
+        at = Point(id=main.head, delta_manifest_list="")
+        return [PastEvent(main.after, at, f"became main in place of {before}", entry.time)]
     # Merges have a record of their own with more data.
-    if entry.moved_rows and entry.after is not None and entry.action != "merge-branch":
-        return [PastEvent(entry.root, entry.after, entry.description)]
+    if head is not None and entry.action != "merge-branch":
+        return [PastEvent(head.root, head.after, entry.description)]
     return []
