@@ -214,9 +214,9 @@ class MergeBranch(RewriteByBranch):
         # Before the first try, a missing snapshot is not this merge's.
         return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
 
-    def is_overwritten(self, hold: Hold) -> bool:
+    def is_void(self, hold: Hold) -> bool:
         if not self._is_append:
-            return super().is_overwritten(hold)
+            return super().is_void(hold)
         files, first = self.work.files, self._base.id + 1
         # An expiry keeps the newest snapshot: if that is an earlier one, main was rolled back past the first.
         is_back = 0 < newest_id(files, self.root) < first
