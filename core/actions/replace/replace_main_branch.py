@@ -44,7 +44,6 @@ from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.unprotected import protect_without
-from paimark.core.errors import UsageError
 from paimark.core.figures import counted
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot
@@ -66,8 +65,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """
     name = required_text(arguments, "name")
     layout = text_argument(arguments, "layout") or POINTER
-    if layout not in (POINTER, replace_overwrite.OVERWRITE):
-        raise UsageError(f"There is no layout {layout}", f"It is {POINTER} or {replace_overwrite.OVERWRITE}.")
     drops = arguments.get("drop_previous") is True
     main = main_root(context.files, table)
     branch = branch_root(context.files, table, name)
