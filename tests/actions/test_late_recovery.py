@@ -10,7 +10,7 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.merge.record import record_merge
+from paimark.core.actions.merge.journal import record_merge
 from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.roots.pin_snapshot import require_held
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint

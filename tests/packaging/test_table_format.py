@@ -193,8 +193,6 @@ def test_every_kind_of_change_is_told() -> None:
             "create-tag",
             "compact",
             "recover",
-            "kind",
-            "fast-forward",
             "undrop",
             "delete-dropped",
         )

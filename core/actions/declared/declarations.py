@@ -200,7 +200,7 @@ DECLARED: dict[str, Declaration] = {
             more="A conflict is a key that both changed to different rows; `merge-branch --conflicts-out` "
             "writes the file to choose in. Spark starts, unless main can go on with the branch's commits.",
             result="BranchMerged",
-            changes={"merge-branch": "merge.merge_branch:MergeBranch"},
+            changes={"merge-branch": "merge.changes:MergeRows", "fast-forward": "merge.changes:FastForward"},
             key=Key("m", "act.merge", "merge", "merge the branch", "merges a branch"),
         ),
         _moving_main(

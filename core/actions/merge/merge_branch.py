@@ -7,60 +7,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
-import msgspec
-
-from paimark.core.actions.change.change import Done, Landed, Work
-from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.landing import hold_expiry
 from paimark.core.actions.checks import required_text, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import (
-    append_snapshots,
-    copy_tags,
-    has_appended,
     new_tags,
-    newest_id,
-    points_of,
-    tags_to_copy,
-    take_back_pin,
-    take_back_tags,
-    unmark_tags,
-    will_reach,
 )
-from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, state_of
-from paimark.core.actions.merge.record import record_merge
 from paimark.core.actions.merge.resolution import Resolution, moved, resolved
-from paimark.core.actions.merge.rows import merged_rows, rewriting
+from paimark.core.actions.merge.rows import rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
-from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.columns_again import columns_change, columns_lost, lost_columns
-from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
-from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import may_be_overwritten, nothing_lost, otherwise, streams_skip
+from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
-from paimark.core.once import once
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import TablePath, merge_tag
-from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import size_of
-from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
+from paimark.core.table.records import point_of
 from paimark.core.text import lowered
 from paimark.core.working_directory import absolute
 
 # The arguments with which a merge by choices is redone.
 _REQUEST = ("name", "resolve", "resolve_digest")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
-
-
-class _Try(msgspec.Struct, frozen=True):
-    """`tags` of the branch are copied to main, which lacked them, before its snapshots."""
-
-    tags: tuple[str, ...] = ()
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -100,10 +73,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps += [
         Step("copy", survey.start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas
     ]
-    further, more = (
-        _fast_forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
-    )
+    further, more = forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
     return Plan(
+        change=survey.kind if survey.kind == "fast-forward" else "",
         headline=_headline(table, survey),
         arguments=given,
         fingerprint=survey.fingerprint,
@@ -132,176 +104,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     )
 
 
-class MergeBranch(RewriteByBranch):
-    """Main gets the rows of a branch as one commit; or the branch's own snapshots are appended to main.
-
-    In the second case the first of these is the commit.
-    """
-
-    fails_when_nothing_written = False
-
-    def __init__(self, work: Work, state: MergeState) -> None:
-        super().__init__(work, state)
-        self._rows: tuple[tuple[Point, str], QueryRows] | None = None
-
-    @classmethod
-    def begin(cls, work: Work) -> Self:
-        return cls(work, state_of(work.files, _as_planned(work)))
-
-    @property
-    def _is_append(self) -> bool:
-        return self.state.kind == "fast-forward"
-
-    @property
-    def _base(self) -> Snapshot:
-        return snapshot_of(self.state.base)
-
-    @once
-    def _points(self) -> Sequence[Point]:
-        """The branch's snapshots for main. A journal of an earlier version does not have them."""
-        branch, head = self.work.table.root(self.state.branch), snapshot_of(self.state.head)
-        return self.state.appended or points_of(self.work.files, branch, self._base.id, head.id)
-
-    def check(self, hold: Hold) -> None:
-        survey = _as_planned(self.work)
-        if self._is_append:
-            raise_first(_fast_forward(self.work.context, survey)[1])
-        else:
-            # Check first whether it can be merged: a refused merge leaves no savepoint.
-            self.rows(survey.start)
-
-    def rows(self, start: RewriteBase) -> QueryRows | None:
-        # Columns may be added without a commit.
-        now = point_of(start.head.snapshot), start.schema_text
-        if self._rows is None or self._rows[0] != now:
-            work, survey = self.work, self.survey_on(start)
-            choice, path = str(work.plan.arguments["on_conflict"]), work.plan.arguments.get("resolve")
-            chosen = None if path is None else _as_chosen(work, survey)[1]
-            self._rows = now, merged_rows(work.context, survey, choice, work.progress, chosen)
-        return self._rows[1]
-
-    def safety_comment(self) -> str:
-        return f"before merge of {self.state.branch}"
-
-    def follow(self, start: RewriteBase) -> None:
-        state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
-        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
-        is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
-        # With other rows of main there may be other conflicts than the person has seen.
-        is_chosen = "resolve" in self.work.plan.arguments
-        is_same = is_same_branch and is_same_base and start.schema_text in state.schema_texts
-        if is_chosen or not is_same:
-            super().follow(start)
-
-    def commit(self, hold: Hold) -> Mapping[str, Any]:
-        if not self._is_append:
-            return super().commit(hold)
-        work, main = self.work, self.first_head
-        survey = self.survey(main)
-        hold_expiry(work.files, self.root, work.token, main.id + 1)
-        tags = tags_to_copy(work.files, survey, self._points)
-        hold.note(TRY, {"head": main.as_written(), "tags": tags})
-        hold.require()
-        copy_tags(work.files, survey, tags, work.progress)
-        self.made = append_snapshots(work.context, survey, self._points, work.progress)
-        return {"made": self.made.as_written()}
-
-    def landed(self, hold: Hold) -> Landed:
-        if not self._is_append:
-            return super().landed(hold)
-        landed = has_appended(self.work.files, self.root, self._base.id, self._points)
-        # Before the first try, a missing snapshot is not this merge's.
-        return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
-
-    def is_void(self, hold: Hold) -> bool:
-        if not self._is_append:
-            return super().is_void(hold)
-        files, first = self.work.files, self._base.id + 1
-        # An expiry keeps the newest snapshot: if that is an earlier one, main was rolled back past the first.
-        is_back = 0 < newest_id(files, self.root) < first
-        # If main has any of the snapshots, it goes on from there.
-        return (
-            bool(self._points)
-            and (is_back or files.exists(self.root.snapshot(first)))
-            and self.landed(hold) is Landed.NO
-        )
-
-    def record(self, hold: Hold) -> None:
-        survey = self.survey(self.head(hold))
-        if self._is_append:
-            if self.made is None and self.landed(hold) is Landed.YES:
-                # A recovery goes on if the first of them landed.
-                self.made = append_snapshots(self.work.context, survey, self._points, self.work.progress)
-            if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
-                # A person says that it was committed, and there was only one snapshot to commit.
-                self.made = survey.branch.snapshot
-            if self.made is not None:
-                self._settle_tags(hold, survey, self.made.id)
-        record_merge(self.work.context, survey, self.made or self.moved[1])
-
-    def take_back(self, hold: Hold) -> None:
-        super().take_back(hold)
-        if self._is_append:
-            # Only a person's word says that main does not have the snapshots: the pin stays then.
-            head = snapshot_of(self.state.head)
-            take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
-            self._take_back_tags(hold, self._points)
-
-    def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:
-        """Let main have the branch's tags up to the snapshot that it reached, and no others."""
-        files, there = self.work.files, [each for each in self._points if each.id <= reached]
-        self._take_back_tags(hold, [each for each in self._points if each.id > reached])
-        if root_exists(files, survey.branch.root):
-            # Others may have been made since.
-            copy_tags(files, survey, tags_to_copy(files, survey, there), self.work.progress)
-        unmark_tags(files, self.root, there)
-
-    def _take_back_tags(self, hold: Hold, points: Sequence[Point]) -> None:
-        tried = hold.journaled.noted(TRY, _Try)
-        if tried is None or not tried.tags:
-            return
-        # They may be the last tags of what another engine deleted with the branch.
-        is_gone = not root_exists(self.work.files, self.work.table.root(self.state.branch))
-        take_back_tags(self.work.files, self.root, tried.tags, points, stay=self.is_assumed or is_gone)
-
-    def _why_it_ends(self) -> str:
-        branch, head = self.work.table.root(self.state.branch), self._points[-1]
-        if points_of(self.work.files, branch, head.id - 1, head.id) != [head]:
-            return "another engine deleted the branch, and its later snapshots with it"
-        return "then somebody committed to main, so merge again"
-
-    def prospect(self, hold: Hold) -> Item:
-        if not self._is_append or not self._points:
-            return super().prospect(hold)
-        name, last = self.state.branch, self._points[-1].id
-        reached = will_reach(self.work.files, self.work.table.root(name), self.root, self._points)
-        if reached == last:
-            return nothing_lost(f"main goes on along branch {name} to snapshot {last}")
-        return otherwise(f"main has branch {name} up to snapshot {reached} only: {self._why_it_ends()}")
-
-    def done(self) -> Done:
-        name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
-        message = f"Merged branch {name} into main of {plan.table}"
-        if self._is_append and made.id < snapshot_of(self.state.head).id:
-            message += f" up to snapshot {made.id}: {self._why_it_ends()}"
-        elif not self.has_moved:
-            message += ": main had every row of it, or keeps its own"
-        if resolved := plan.arguments.get("resolved"):
-            message += f". {resolved}"
-        return Done(
-            message=message,
-            result={
-                "branch_name": name,
-                "kind": self.state.kind,
-                "snapshot_id": made.id if self.has_moved else None,
-                "savepoint_id": self.safety,
-            },
-            before=f"snapshot {before.id}",
-            after=f"snapshot {made.id}",
-            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self.has_moved else (),
-        )
-
-
 def _request(given: Mapping[str, str | int | bool | None], *, drops: bool) -> dict[str, Any]:
     """The arguments with which a merge by choices is redone."""
     return {name: each for name, each in given.items() if name in _REQUEST} | (
@@ -322,30 +124,6 @@ def _would_lose(survey: Survey, lost: Sequence[str]) -> list[Refusal]:
     ]
 
 
-def _as_planned(work: Work) -> Survey:
-    """Survey again. Raises `Refused` if the branch or the choices changed, or main did not merely go on."""
-    arguments = work.plan.arguments
-    is_chosen = "resolve" in arguments
-
-    def find() -> Survey:
-        survey = survey_merge(work.files, work.table, str(arguments["name"]))
-        return _as_chosen(work, survey)[0] if is_chosen and survey.kind == arguments["kind"] else survey
-
-    def may_go_on(survey: Survey) -> bool:
-        return not is_chosen and survey.kind != "fast-forward" and survey.kind == arguments["kind"]
-
-    return as_planned_or_gone_on(work, find, may_go_on)
-
-
-def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
-    """Add the choices of the plan to the survey. Raises `Refused` when the file changed since."""
-    arguments = work.plan.arguments
-    path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
-    chosen = resolved(survey, path, digest)
-    raise_first(moved(work.files, survey, path, chosen[1].header))
-    return chosen
-
-
 def _resolving(resolution: Resolution) -> Step:
     return Step(
         "check", resolution.path, f"what was chosen for {counted(resolution.keys, 'key')} in conflict"
@@ -364,7 +142,8 @@ def _not_chosen(context: Context, survey: Survey, resolution: Resolution | None)
     return refusals
 
 
-def _fast_forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
+def forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
+    """The steps of a fast-forward, and what is in its way."""
     main, name = survey.start.root, survey.branch.root.label
     head = survey.branch.snapshot
     tags, clashes = new_tags(context.files, survey)

@@ -12,8 +12,7 @@ from typing import Self
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context
-from paimark.core.actions.merge.journal import RewriteByBranch, state_of
-from paimark.core.actions.merge.record import record_merge
+from paimark.core.actions.merge.journal import RewriteByBranch, record_merge, state_of
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.column_compatibility import column_refusals

@@ -17,7 +17,7 @@ from paimark.core.table.manifests.apart import marked_unless_proven
 from paimark.core.table.manifests.files import NeededNames
 from paimark.core.table.records import Snapshot, is_same_commit
 
-_MERGE = "merge-branch"
+_FAST_FORWARD = "fast-forward"
 
 
 def hold_with_main(
@@ -78,7 +78,6 @@ def _has(files: Files, main: Root, snapshot: Snapshot) -> bool:
 def _is_merged_now(context: Context, branch: Root) -> bool:
     """Whether an unfinished fast-forward gives main the branch's snapshots. It may have listed the tags."""
     holder = journal.current(context, branch.table)
-    if holder is None or holder.journal.change != _MERGE:
+    if holder is None or holder.journal.change != _FAST_FORWARD:
         return False
-    state = holder.journal.state
-    return (state.get("branch"), state.get("kind")) == (branch.branch, "fast-forward")
+    return holder.journal.state.get("branch") == branch.branch

@@ -123,7 +123,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "expiry-passes-a-commit-that-is-being-made": (
         ("paimark.core.actions.rewrite.rewrite_main.hold_expiry", _nothing),
-        ("paimark.core.actions.merge.merge_branch.hold_expiry", _nothing),
+        ("paimark.core.actions.merge.changes.hold_expiry", _nothing),
         ("paimark.core.table.landed.find_commit", _only_the_next),
     ),
     "a-branch-stands-on-its-first-snapshot": (
@@ -196,7 +196,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (
-        ("paimark.core.actions.merge.merge_branch.root_exists", _yes),
+        ("paimark.core.actions.merge.changes.root_exists", _yes),
     ),
     "a-branch-stands-on-a-tag-of-engines": (
         ("paimark.core.actions.branches.branch_origin.is_permanent", _yes),

@@ -1,0 +1,236 @@
+"""The two changes of a merge: main goes on along the branch, or gets merged rows as one commit."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import msgspec
+
+from paimark.core.actions.change.change import Done, Landed, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.landing import hold_expiry
+from paimark.core.actions.merge.fast_forward import (
+    append_snapshots,
+    copy_tags,
+    has_appended,
+    newest_id,
+    points_of,
+    tags_to_copy,
+    take_back_pin,
+    take_back_tags,
+    unmark_tags,
+    will_reach,
+)
+from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, record_merge, state_of
+from paimark.core.actions.merge.merge_branch import forward
+from paimark.core.actions.merge.resolution import Resolution, moved, resolved
+from paimark.core.actions.merge.rows import merged_rows
+from paimark.core.actions.merge.survey import Survey, survey_merge
+from paimark.core.actions.plan import Item, raise_first
+from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
+from paimark.core.actions.said import nothing_lost, otherwise
+from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
+
+
+class _Merge(RewriteByBranch):
+    """What both have in common: the plan that they begin with, and what is said of the end."""
+
+    fails_when_nothing_written = False
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        return cls(work, state_of(work.files, _as_planned(work)))
+
+    def safety_comment(self) -> str:
+        return f"before merge of {self.state.branch}"
+
+    @abstractmethod
+    def how_it_ended(self, made: Point) -> str:
+        """What a person would not expect; empty, or with the punctuation before it."""
+
+    def done(self) -> Done:
+        name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
+        message = f"Merged branch {name} into main of {plan.table}{self.how_it_ended(made)}"
+        if resolved := plan.arguments.get("resolved"):
+            message += f". {resolved}"
+        return Done(
+            message=message,
+            result={
+                "branch_name": name,
+                "kind": self.state.kind,
+                "snapshot_id": made.id if self.has_moved else None,
+                "savepoint_id": self.safety,
+            },
+            before=f"snapshot {before.id}",
+            after=f"snapshot {made.id}",
+            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self.has_moved else (),
+        )
+
+
+class MergeRows(_Merge):
+    """Main gets the rows of a branch as one commit."""
+
+    def __init__(self, work: Work, state: MergeState) -> None:
+        super().__init__(work, state)
+        self._rows: tuple[tuple[Point, str], QueryRows] | None = None
+
+    def check(self, hold: Hold) -> None:
+        # Check first whether it can be merged: a refused merge leaves no savepoint.
+        self.rows(_as_planned(self.work).start)
+
+    def rows(self, start: RewriteBase) -> QueryRows | None:
+        # Columns may be added without a commit.
+        now = point_of(start.head.snapshot), start.schema_text
+        if self._rows is None or self._rows[0] != now:
+            work, survey = self.work, self.survey_on(start)
+            choice, path = str(work.plan.arguments["on_conflict"]), work.plan.arguments.get("resolve")
+            chosen = None if path is None else _as_chosen(work, survey)[1]
+            self._rows = now, merged_rows(work.context, survey, choice, work.progress, chosen)
+        return self._rows[1]
+
+    def follow(self, start: RewriteBase) -> None:
+        state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
+        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
+        is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
+        # With other rows of main there may be other conflicts than the person has seen.
+        is_chosen = "resolve" in self.work.plan.arguments
+        is_same = is_same_branch and is_same_base and start.schema_text in state.schema_texts
+        if is_chosen or not is_same:
+            super().follow(start)
+
+    def record(self, hold: Hold) -> None:
+        record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
+
+    def how_it_ended(self, made: Point) -> str:
+        return "" if self.has_moved else ": main had every row of it, or keeps its own"
+
+
+class _Try(msgspec.Struct, frozen=True):
+    """`tags` of the branch are copied to main, which lacked them, before its snapshots."""
+
+    tags: tuple[str, ...] = ()
+
+
+class FastForward(_Merge):
+    """The branch's own snapshots are appended to main's. The first of them is the commit."""
+
+    @property
+    def _points(self) -> Sequence[Point]:
+        """The branch's snapshots for main."""
+        return self.state.appended
+
+    @property
+    def _base(self) -> Snapshot:
+        return snapshot_of(self.state.base)
+
+    def check(self, hold: Hold) -> None:
+        raise_first(forward(self.work.context, _as_planned(self.work))[1])
+
+    def rows(self, start: RewriteBase) -> QueryRows | None:
+        """None: no rows are written."""
+        return None
+
+    def commit(self, hold: Hold) -> Mapping[str, Any]:
+        work, main = self.work, self.first_head
+        survey = self.survey(main)
+        hold_expiry(work.files, self.root, work.token, main.id + 1)
+        tags = tags_to_copy(work.files, survey, self._points)
+        hold.note(TRY, {"head": main.as_written(), "tags": tags})
+        hold.require()
+        copy_tags(work.files, survey, tags, work.progress)
+        self.made = append_snapshots(work.context, survey, self._points, work.progress)
+        return {"made": self.made.as_written()}
+
+    def landed(self, hold: Hold) -> Landed:
+        landed = has_appended(self.work.files, self.root, self._base.id, self._points)
+        # Before the first try, a missing snapshot is not this merge's.
+        return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
+
+    def is_void(self, hold: Hold) -> bool:
+        files, first = self.work.files, self._base.id + 1
+        # An expiry keeps the newest snapshot: if that is an earlier one, main was rolled back past the first.
+        is_back = 0 < newest_id(files, self.root) < first
+        # If main has any of the snapshots, it goes on from there.
+        return (is_back or files.exists(self.root.snapshot(first))) and self.landed(hold) is Landed.NO
+
+    def record(self, hold: Hold) -> None:
+        survey = self.survey(self.head(hold))
+        if self.made is None and self.landed(hold) is Landed.YES:
+            # A recovery goes on if the first of them landed.
+            self.made = append_snapshots(self.work.context, survey, self._points, self.work.progress)
+        if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
+            # A person says that it was committed, and there was only one snapshot to commit.
+            self.made = survey.branch.snapshot
+        if self.made is not None:
+            self._settle_tags(hold, survey, self.made.id)
+        record_merge(self.work.context, survey, self.made or self.moved[1])
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        # Only a person's word says that main does not have the snapshots: the pin stays then.
+        head = snapshot_of(self.state.head)
+        take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
+        self._take_back_tags(hold, self._points)
+
+    def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:
+        """Let main have the branch's tags up to the snapshot that it reached, and no others."""
+        files, there = self.work.files, [each for each in self._points if each.id <= reached]
+        self._take_back_tags(hold, [each for each in self._points if each.id > reached])
+        if root_exists(files, survey.branch.root):
+            # Others may have been made since.
+            copy_tags(files, survey, tags_to_copy(files, survey, there), self.work.progress)
+        unmark_tags(files, self.root, there)
+
+    def _take_back_tags(self, hold: Hold, points: Sequence[Point]) -> None:
+        tried = hold.journaled.noted(TRY, _Try)
+        if tried is None or not tried.tags:
+            return
+        # They may be the last tags of what another engine deleted with the branch.
+        is_gone = not root_exists(self.work.files, self.work.table.root(self.state.branch))
+        take_back_tags(self.work.files, self.root, tried.tags, points, stay=self.is_assumed or is_gone)
+
+    def _why_it_ends(self) -> str:
+        branch, head = self.work.table.root(self.state.branch), self._points[-1]
+        if points_of(self.work.files, branch, head.id - 1, head.id) != [head]:
+            return "another engine deleted the branch, and its later snapshots with it"
+        return "then somebody committed to main, so merge again"
+
+    def prospect(self, hold: Hold) -> Item:
+        name, last = self.state.branch, self._points[-1].id
+        reached = will_reach(self.work.files, self.work.table.root(name), self.root, self._points)
+        if reached == last:
+            return nothing_lost(f"main goes on along branch {name} to snapshot {last}")
+        return otherwise(f"main has branch {name} up to snapshot {reached} only: {self._why_it_ends()}")
+
+    def how_it_ended(self, made: Point) -> str:
+        if made.id >= snapshot_of(self.state.head).id:
+            return ""
+        return f" up to snapshot {made.id}: {self._why_it_ends()}"
+
+
+def _as_planned(work: Work) -> Survey:
+    """Survey again. Raises `Refused` if the branch or the choices changed, or main did not merely go on."""
+    arguments = work.plan.arguments
+    is_chosen = "resolve" in arguments
+
+    def find() -> Survey:
+        survey = survey_merge(work.files, work.table, str(arguments["name"]))
+        return _as_chosen(work, survey)[0] if is_chosen and survey.kind == arguments["kind"] else survey
+
+    def may_go_on(survey: Survey) -> bool:
+        return not is_chosen and survey.kind != "fast-forward" and survey.kind == arguments["kind"]
+
+    return as_planned_or_gone_on(work, find, may_go_on)
+
+
+def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
+    """Add the choices of the plan to the survey. Raises `Refused` when the file changed since."""
+    arguments = work.plan.arguments
+    path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
+    chosen = resolved(survey, path, digest)
+    raise_first(moved(work.files, survey, path, chosen[1].header))
+    return chosen
