@@ -9,6 +9,7 @@ from __future__ import annotations
 from paimark.arguments import checked_arguments, text
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
+from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import Action
 from paimark.core.actions.registry import action as action_named
 from paimark.core.errors import UsageError
@@ -73,7 +74,7 @@ class TableActions(TableMethods):
         given = checked_arguments(chosen, arguments)
         self._require_there(chosen)
         with self._session.acting() as context:
-            plan = chosen.plan(context, self._path, given)
+            plan = plan_to_apply(chosen, context, self._path, given)
             result = self._applied(context, plan)
         assert isinstance(result, kind)
         return result

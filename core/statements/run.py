@@ -211,10 +211,12 @@ def _run_action(
         table = called.action.table(context.files, called.table.full_name)
         position = called.position
         planning = dataclasses.replace(context, progress=mode.tell)
-        plan = called.action.plan(planning, table, called.arguments)
         if mode.show is not None:
-            mode.show(plan)
+            mode.show(called.action.plan(planning, table, called.arguments))
             return
+        from paimark.core.actions.recover_first import plan_to_apply
+
+        plan = plan_to_apply(called.action, planning, table, called.arguments)
         for refusal in plan.refusals[1:]:
             mode.tell(f"refused: {translate(refusal.reason)}")
         raise_first(plan.refusals)

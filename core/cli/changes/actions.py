@@ -16,6 +16,7 @@ from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument
 from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
+from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import ACTIONS, Action
 from paimark.core.cli.asking import confirm, require_writable
 from paimark.core.cli.changes.saved_plans import save_plan
@@ -97,7 +98,11 @@ def _plan_and_apply(
     context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
     narrator = Narrator()
     planning = replace(context, progress=narrator.step)
-    plan = action.plan(planning, action.table(context.files, table_name), arguments)
+    table = action.table(context.files, table_name)
+    if options.dry_run or options.plan_out is not None:
+        plan = action.plan(planning, table, arguments)
+    else:
+        plan = plan_to_apply(action, planning, table, arguments)
     narrator.clear()
     if options.plan_out is not None and not plan.refusals:
         say_plan(plan, narrate, terminal_width(sys.stderr), verbose=options.verbose)

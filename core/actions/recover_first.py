@@ -1,0 +1,69 @@
+"""Whoever died, the next change recovers what he left, as a database rolls its hot journal back.
+
+Only where that needs no person: his process is certainly dead, no request of it can come late, it is known
+whether his change was committed, and recovering it comes to what was meant. Else the plan is refused, and
+names `recover`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.plan import Item, Plan
+from paimark.core.actions.registry import Action
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import age
+from paimark.core.table.landed import Landed
+from paimark.core.table.layout import TablePath
+
+
+def plan_to_apply(
+    action: Action, context: Context, table: TablePath, arguments: Mapping[str, object]
+) -> Plan:
+    """The plan of an action that is to be applied, if need be after a recovery of the table."""
+    try:
+        plan = action.plan(context, table, arguments)
+    except PaimarkError:
+        if not (said := _recovered(context, table)):
+            raise
+    else:
+        if not plan.refusals or not (said := _recovered(context, table)):
+            return plan
+    plan = action.plan(context, table, arguments)
+    if plan.refusals or plan.empty:
+        context.progress(Remark(said))
+        return plan
+    return replace(plan, items=(Item("affects", f"what came before: {said}"), *plan.items))
+
+
+def _recovered(context: Context, table: TablePath) -> str:
+    """Recover the interrupted change of the table, and say what became of it; empty if a person has to."""
+    # Here, because hardly any plan needs them.
+    from paimark.core.actions import recover
+    from paimark.core.actions.change import driver, journal
+    from paimark.core.actions.change.late_requests import told_of_wait
+
+    try:
+        if context.read_only or journal.current(context, table) is None:
+            return ""
+        found = recover.look(context, table)
+        now = found.interrupted
+        if now is None or found.watched or told_of_wait(context, table, now, []):
+            return ""
+        if now.journal.change != recover.ACTION:
+            landed, becomes = driver.prospect(context, table, now)
+            if landed is Landed.UNKNOWN or (becomes is not None and becomes.kind != "loses"):
+                return ""
+        plan = recover.plan(context, table, {})
+        if plan.refusals:
+            return ""
+        said = replace(plan, action=recover.ACTION, table=table.full_name)
+        outcome = recover.apply(context, said, context.progress)
+    except PaimarkError:
+        # The plan says that the table is held, and by whom.
+        return ""
+    since = age(now.acting[0].since, context.clock())
+    return f"{now.journal.action}, cut off {since}, is recovered: {outcome.message}"
