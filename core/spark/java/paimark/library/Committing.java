@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.catalog.SnapshotCommit;
 import org.apache.paimon.manifest.ManifestCommittable;
@@ -12,7 +13,6 @@ import org.apache.paimon.operation.FileStoreCommit;
 import org.apache.paimon.partition.PartitionStatistics;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
-import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.slf4j.Logger;
@@ -41,14 +41,19 @@ public final class Committing {
     /** What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. */
     static final class Change {
         final String user;
+        final long number;
+        final Long watermark;
         final List<CommitMessage> messages;
         final Replacing replacing;
         final NamedPartitions partitions;
         final String replaced;
 
-        Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions,
-                String replaced) {
+        /** {@code number} and {@code watermark}, which may be null, are of a batch of a stream. */
+        Change(String user, long number, Long watermark, List<CommitMessage> messages, Replacing replacing,
+                NamedPartitions partitions, String replaced) {
             this.user = user;
+            this.number = number;
+            this.watermark = watermark;
             this.messages = messages;
             this.replacing = replacing;
             this.partitions = partitions;
@@ -81,17 +86,25 @@ public final class Committing {
 
     // Not the table's own commit: that would also expire snapshots and partitions, and make tags.
     private void commit(FileStoreCommit commit) {
-        long identifier = BatchWriteBuilder.COMMIT_IDENTIFIER;
+        long identifier = change.number;
+        Long watermark = change.watermark;
         if (change.replacing == Replacing.NOTHING) {
-            // New files alone are in nobody's way, unless others settled on another number of postponed buckets.
-            boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE;
-            commit.commit(new ManifestCommittable(identifier, null, change.messages), checks);
+            // New files alone are in nobody's way, unless their partitions have another number of buckets: that of
+            // postponed ones others may have settled on, and a fixed one stays until the rows are written again.
+            boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE || hasRescaled();
+            commit.commit(new ManifestCommittable(identifier, watermark, change.messages), checks);
         } else if (change.partitions == null) {
-            commit.overwritePartition(Map.of(), new ManifestCommittable(identifier, null, change.messages), Map.of());
+            commit.overwritePartition(Map.of(), new ManifestCommittable(identifier, watermark, change.messages), Map.of());
         } else {
             commit.ignoreEmptyCommit(false);
-            commit.commit(new ManifestCommittable(identifier, null, replacements()), true);
+            commit.commit(new ManifestCommittable(identifier, watermark, replacements()), true);
         }
+    }
+
+    private boolean hasRescaled() {
+        return table.bucketMode() == BucketMode.HASH_FIXED && table.schema().id() > 0
+                && table.schemaManager().listAll().stream()
+                        .map(each -> each.options().get(CoreOptions.BUCKET.key())).distinct().count() > 1;
     }
 
     /** The new files, and the deletion of those that they replace; changelogs don't tell of an overwrite. */
@@ -150,8 +163,13 @@ public final class Committing {
 
     /** The snapshot may have been published, nobody knows: leave all as it is. */
     public void leave() throws InterruptedException {
-        answered.countDown();
+        giveUp();
         ended.await();
+    }
+
+    /** No answer will come. */
+    void giveUp() {
+        answered.countDown();
     }
 
     private final class HandedOver implements SnapshotCommit {

@@ -11,6 +11,7 @@ import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.spark.api.python.PythonUtils;
@@ -52,6 +53,8 @@ public final class TableWrite extends Uncommitted {
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
+    private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
+    private Long watermark;
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -64,6 +67,12 @@ public final class TableWrite extends Uncommitted {
         this.schema = schema;
         this.known = known;
         this.replacing = Replacing.valueOf(replacing);
+    }
+
+    /** It is a batch of a stream with this number; {@code watermark} may be null. */
+    public void ofBatch(long number, Long watermark) {
+        this.number = number;
+        this.watermark = watermark;
     }
 
     /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
@@ -167,7 +176,7 @@ public final class TableWrite extends Uncommitted {
 
     @Override
     Committing.Change change(String before) {
-        return new Committing.Change(user, messages, replacing, partitions,
+        return new Committing.Change(user, number, watermark, messages, replacing, partitions,
                 later == null ? before : later.head().toJson());
     }
 
