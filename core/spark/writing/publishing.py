@@ -1,4 +1,4 @@
-"""Publish the snapshot that Paimon's library prepared: all that a commit of Paimark's does around its one write.
+"""Publish the snapshot that Paimon's library prepared: all that a commit of ours does around its one write.
 
 The store guarantees that a snapshot's file is complete, and that only one writer creates it.
 """
