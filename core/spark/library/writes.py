@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -147,6 +147,21 @@ class LibraryWrites:
         if write.isEmpty() and not target.overwrite:
             return None
         return self._committed(target, write, commit)
+
+    def describe(
+        self, target: WriteTarget, found: DataFrame, columns: Sequence[str], size: int
+    ) -> Committed | None:
+        """Commit statistics of the target's `head`: `found` is as Java's `ColumnStatistics` takes it.
+
+        Raises as `write`, and Spark's error of the query.
+        """
+        write = self._filled(
+            target, lambda write: write.describe(found._jdf, list(columns), size), is_partial=False
+        )
+        made = LibraryCommit(self.files, target, write).make()
+        if made is not None:
+            note_last(self.files, target.root, made.snapshot.id, made.snapshot_json)
+        return made
 
     @property
     def files(self) -> Files:

@@ -11,8 +11,10 @@ import org.apache.paimon.catalog.SnapshotCommit;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.operation.FileStoreCommit;
 import org.apache.paimon.partition.PartitionStatistics;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.slf4j.Logger;
@@ -38,22 +40,24 @@ public final class Committing {
     private volatile boolean hasLanded;
     private volatile Throwable failure;
 
-    /** What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. */
+    /**
+     * What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. With
+     * {@code statistics} it is those alone.
+     */
     static final class Change {
         final String user;
-        final long number;
-        final Long watermark;
         final List<CommitMessage> messages;
         final Replacing replacing;
         final NamedPartitions partitions;
         final String replaced;
+        Statistics statistics;
+        /** Of a batch of a stream; the watermark may be null. */
+        long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
+        Long watermark;
 
-        /** {@code number} and {@code watermark}, which may be null, are of a batch of a stream. */
-        Change(String user, long number, Long watermark, List<CommitMessage> messages, Replacing replacing,
-                NamedPartitions partitions, String replaced) {
+        Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions,
+                String replaced) {
             this.user = user;
-            this.number = number;
-            this.watermark = watermark;
             this.messages = messages;
             this.replacing = replacing;
             this.partitions = partitions;
@@ -88,7 +92,9 @@ public final class Committing {
     private void commit(FileStoreCommit commit) {
         long identifier = change.number;
         Long watermark = change.watermark;
-        if (change.replacing == Replacing.NOTHING) {
+        if (change.statistics != null) {
+            commit.commitStatistics(change.statistics, identifier);
+        } else if (change.replacing == Replacing.NOTHING) {
             // New files alone are in nobody's way, unless their partitions have another number of buckets: that of
             // postponed ones others may have settled on, and a fixed one stays until the rows are written again.
             boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE || hasRescaled();

@@ -18,7 +18,6 @@ import org.apache.paimon.partition.PartitionPredicate;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.AppendCompactTaskSerializer;
-import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.paimon.table.source.DataSplit;
@@ -167,7 +166,7 @@ public final class Compaction extends Uncommitted {
 
     @Override
     Committing.Change change(String before) {
-        return new Committing.Change(user, BatchWriteBuilder.COMMIT_IDENTIFIER, null, messages, Replacing.NOTHING, null, before);
+        return new Committing.Change(user, messages, Replacing.NOTHING, null, before);
     }
 
     /** The library sees itself whether the files that this replaces are still there. */
