@@ -23,7 +23,9 @@ from paimark.core.table.lineage.edits import Edits
 from paimark.core.table.records import Record
 
 STREAM = "write-stream"
-COMPACTION = "compact"
+COMPACTION, ANALYSIS = "compact", "analyze"
+# Commits that change no rows.
+KEEP_ROWS = (COMPACTION, ANALYSIS)
 _PREFIXES = "|".join(map(re.escape, (OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX)))
 _NAME = re.compile(rf"(?:{_PREFIXES})(?P<number>[0-9]{{1,18}})-(?P<token>[0-9a-z]+)")
 # How many unsettled writes of others a writer looks at.
@@ -109,9 +111,9 @@ class Operation(Record, frozen=True, kw_only=True):
         return self.edits or Edits()
 
     @property
-    def is_compaction(self) -> bool:
-        """Whether it changed no rows: an undo has nothing to take back."""
-        return self.action == COMPACTION
+    def keeps_rows(self) -> bool:
+        """Whether it changed none: an undo has nothing to take back."""
+        return self.action in KEEP_ROWS
 
     @property
     def description(self) -> str:

@@ -44,7 +44,7 @@ def _without_way_back(stacks: Stacks, group: Sequence[Operation]) -> list[Operat
     ours = stacks.together(group[0].token)
     number = max((each.number for each in stacks.in_effect if each.token in ours), default=0)
     open_ones = {each.token for each in stacks.undo}
-    later = (each for each in reversed(stacks.in_effect) if each.number > number and not each.is_compaction)
+    later = (each for each in reversed(stacks.in_effect) if each.number > number and not each.keeps_rows)
     return [each for each in later if each.token not in open_ones]
 
 

@@ -21,7 +21,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits, RowsEdit
 from paimark.core.table.operations import (
-    COMPACTION,
+    KEEP_ROWS,
     Entry,
     Operation,
     confirm,
@@ -85,19 +85,18 @@ class WriteLog:
     def _made(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> Operation:
         target, now = self._target, _now()
         assert target.operation is not None
-        is_compaction = target.operation == COMPACTION
+        keeps_rows = target.operation in KEEP_ROWS
         then = None if before is None else point_of(before)
         edit = RowsEdit(
             root=target.root.branch,
             before=then,
             after=point_of(new),
-            # A compaction changes no rows.
-            same_as=then if is_compaction else None,
+            same_as=then if keeps_rows else None,
             is_write=True,
         )
         label = target.root.label
         counts = target.done or counts_of(target, changes.records_added, changes.records_removed)
-        if is_compaction:
+        if keeps_rows and not target.done:
             # Its records are the same as before, in other files.
             counts = f"{counted(len(changes.deleted), 'file')} became {len(changes.added)}"
         return Operation(
@@ -112,7 +111,7 @@ class WriteLog:
             before=f"{label} had no snapshot" if before is None else f"{label} at snapshot {before.id}",
             after=f"{label} at snapshot {new.id}",
             edits=Edits(rows=edit),
-            no_way_back="it changed no rows: there is nothing to take back" if is_compaction else None,
+            no_way_back="it changed no rows: there is nothing to take back" if keeps_rows else None,
             landed=False,
             records_added=changes.records_added,
             records_removed=changes.records_removed,
