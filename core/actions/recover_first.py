@@ -18,6 +18,7 @@ from paimark.core.errors import PaimarkError
 from paimark.core.figures import age
 from paimark.core.table.landed import Landed
 from paimark.core.table.layout import TablePath
+from paimark.core.text import lowered
 
 
 def plan_to_apply(
@@ -36,7 +37,7 @@ def plan_to_apply(
     if plan.refusals or plan.empty:
         context.progress(Remark(said))
         return plan
-    return replace(plan, items=(Item("affects", f"what came before: {said}"), *plan.items))
+    return replace(plan, items=(Item("affects", said), *plan.items))
 
 
 def _recovered(context: Context, table: TablePath) -> str:
@@ -65,5 +66,6 @@ def _recovered(context: Context, table: TablePath) -> str:
     except PaimarkError:
         # The plan says that the table is held, and by whom.
         return ""
+    _, _, became = outcome.message.partition(". ")
     since = age(now.acting[0].since, context.clock())
-    return f"{now.journal.action}, cut off {since}, is recovered: {outcome.message}"
+    return f"{now.journal.action}, cut off {since}, is recovered first: {lowered(became)}"

@@ -13,25 +13,10 @@ import msgspec
 from paimark.core.actions.context import Context
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.edits import Edits, HistoryEdit, MadeEdit, MainEdit, MovedRoot, RowsEdit
-from paimark.core.table.operations import Group, Operation, append, read_operations
+from paimark.core.table.operations import Operation, append, read_operations
 from paimark.core.table.records import Point
 
-__all__ = [
-    "Edits",
-    "Group",
-    "HistoryEdit",
-    "MadeEdit",
-    "MainEdit",
-    "MovedRoot",
-    "Operation",
-    "RowsEdit",
-    "Stacks",
-    "append",
-    "stacks",
-    "stacks_of",
-    "undoable",
-]
+__all__ = ["Operation", "Stacks", "append", "stacks", "stacks_of", "undoable"]
 # A commit of a root; id 0 for no rows.
 _Rows = tuple[str | None, int, str]
 

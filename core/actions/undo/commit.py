@@ -267,12 +267,11 @@ def _with_definition(files: Files, going_back: GoingBack) -> GoingBack:
 
 def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack:
     start, edit, what = _base(files, table, undone), rows_of_edit(undone), undone.description
-    assert edit.now is not None
-    if not only_compacted_since(Lineage(files, start.root), edit.now, start.head.snapshot):
+    now, head = edit.now, start.head.snapshot
+    if now is None or not only_compacted_since(Lineage(files, start.root), now, head):
+        then_at = "" if now is None else f": then at snapshot {now.id}, now at {head.id}"
         raise Refused(
-            f"{start.place} of {table.full_name} moved since {what} was undone: "
-            f"then at snapshot {edit.now.id}, now at {start.head.snapshot.id}",
-            "Do it anew.",
+            f"{start.place} of {table.full_name} moved since {what} was undone{then_at}", "Do it anew."
         )
     then = _snapshot_at(files, start, edit.after, f"that {what} made")
     return GoingBack(undone, start, then, is_redo=True)
