@@ -152,6 +152,19 @@ DECLARED: dict[str, Declaration] = {
             asks=True,
         ),
         Declaration(
+            "garbage.reset_consumer",
+            "Let a streaming reader go on at another snapshot, or forget it: expiry waits for it no longer.",
+            (
+                Text("name", "Name of the consumer: the consumer-id of its job.", required=True),
+                Number("snapshot", "The snapshot that it reads next; when left out, it is forgotten."),
+                _BRANCH,
+            ),
+            more="Stop its job first: a running one writes its own place again.",
+            result="ConsumerReset",
+            changes={"reset-consumer": "garbage.reset_consumer:ResetConsumer"},
+            asks=True,
+        ),
+        Declaration(
             "compaction.compact",
             "Merge a table's files; the rows stay the same.",
             (

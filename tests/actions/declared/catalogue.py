@@ -127,6 +127,7 @@ CATALOGUE = (
     Entry("replace-main-branch", {"name": "fix"}, replaced, True),
     # There is nothing to rescue.
     Entry("rescue-commits", {"name": "saved"}, same),
+    Entry("reset-consumer", {"name": "job"}, without("consumer job of main"), alone=True),
     Entry("undo", {}, renamed("retired old", "old")),
     Entry("redo", {}, plus(tag_redone_of_main=4), True),
     Entry("restore", {"to": 2}, without("fix", "old")),
