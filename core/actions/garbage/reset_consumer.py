@@ -6,7 +6,6 @@ all of them.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from typing import NamedTuple, Self
 
@@ -26,6 +25,7 @@ from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.said import consumers_of, otherwise
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -60,7 +60,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         phrase=name,
         cost="1 small file",
         refusals=tuple(_refusals(context.files, place, name, to)),
-        undo=_way_back(table, name, branch, number),
+        undo=_way_back(place, name),
         empty=to is not None and number == to,
     )
 
@@ -131,11 +131,13 @@ def _as_planned(work: Work) -> _Place:
     return place
 
 
-def _way_back(table: TablePath, name: str, branch: str | None, number: int | None) -> str:
-    if number is None:
+def _way_back(place: _Place, name: str) -> str:
+    """The command that takes it back; empty if nothing tells where the consumer was."""
+    if place.data is not None and place.snapshot is None:
         return ""
-    where = f" --branch {shlex.quote(branch)}" if branch else ""
-    return f"paimark reset-consumer {table.word} --name {shlex.quote(name)} --snapshot {number}{where}"
+    words = ["paimark", "reset-consumer", place.root.table.full_name, "--name", name]
+    words += [] if place.snapshot is None else ["--snapshot", str(place.snapshot)]
+    return shell_line([*words, *([] if place.root.branch is None else ["--branch", place.root.branch])])
 
 
 class ResetState(msgspec.Struct, frozen=True):
@@ -203,7 +205,7 @@ class ResetConsumer(Change[ResetState]):
 
     def no_way_back(self) -> str:
         undo = self.work.plan.undo
-        return f"`{undo}` does" if undo else "where it was is not known"
+        return f"`{undo}` takes it back" if undo else "where it was is not known"
 
     def done(self) -> Done:
         state, table = self.state, self.work.plan.table

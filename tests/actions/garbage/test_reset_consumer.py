@@ -111,6 +111,7 @@ def test_of_a_branch(context: Context, orders: Path) -> None:
     done(context, "create-branch", name="fix", tag="v2")
     plan = planned(context, "reset-consumer", name="job", snapshot=2, branch="fix")
     assert texts(plan, "loses") == []
+    assert plan.undo == "paimark reset-consumer shop.orders --name job --branch fix"
     applied(context, plan)
     assert next_of(orders / "branch/branch-fix/consumer/consumer-job") == 2
     assert done(context, "reset-consumer", name="job", branch="fix").undo.endswith(
