@@ -12,6 +12,7 @@ from paimark.core.actions.declared.kinds import (
     Branch,
     BranchName,
     Choice,
+    ConsumerName,
     DroppedId,
     FileName,
     Flag,
@@ -155,7 +156,7 @@ DECLARED: dict[str, Declaration] = {
             "garbage.reset_consumer",
             "Let a streaming reader go on at another snapshot, or forget it: expiry waits for it no longer.",
             (
-                Text("name", "Name of the consumer: the consumer-id of its job.", required=True),
+                ConsumerName("name", "Name of the consumer: the consumer-id of its job.", required=True),
                 Number("snapshot", "The snapshot that it reads next; when left out, it is forgotten."),
                 _BRANCH,
             ),
@@ -174,6 +175,7 @@ DECLARED: dict[str, Declaration] = {
             ),
             more="Paimon's library does it, which starts Spark.",
             result="Compacted",
+            key=Key("Z", "act.compact", "compact", "merge the small files of the branch", is_in_bar=False),
         ),
         Declaration(
             "schema.alter_branch_schema",
