@@ -39,7 +39,7 @@ from tests.faults.fault_files import Death, FaultFiles
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
-REWRITES = ("merge-branch", "rollback", "compact")
+REWRITES = ("merge-branch", "rollback", "compact", "analyze")
 OF_TABLES = ("rename-table", "drop-table", "undrop", "delete-dropped")
 
 

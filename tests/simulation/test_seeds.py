@@ -46,10 +46,11 @@ def test_every_action_is_killed_in_some_way() -> None:
     """`recover` follows each case; `redo` and `restore` plan and run other actions.
 
     A table's directory is moved in one step, which the simulated stores don't have: `tests.actions.tables`.
+    `analyze` commits as `compact` does.
     """
     moves = {"drop-table", "undrop", "rename-table", "delete-dropped"}
     assert {case.action for case in CASES} == ACTIONS.keys() - {
-        *("recover", "redo", "restore"),
+        *("recover", "redo", "restore", "analyze"),
         *moves,
         *ALONE,
     }

@@ -178,6 +178,16 @@ DECLARED: dict[str, Declaration] = {
             key=Key("Z", "act.compact", "compact", "merge the small files of the branch", is_in_bar=False),
         ),
         Declaration(
+            "compaction.analyze",
+            "Compute statistics of rows and columns, by which engines choose their plans.",
+            (
+                Text("columns", "Of which columns: a, b; * for all. Only of the rows when left out."),
+                _BRANCH,
+            ),
+            more="Spark reads the columns, and Paimon's library commits the statistics.",
+            result="Analyzed",
+        ),
+        Declaration(
             "schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (

@@ -123,6 +123,7 @@ CATALOGUE = (
     Entry("rename-tag", {"name": "v2", "to": "n"}, renamed("tag v2 of main", "tag n of main"), True),
     Entry("expire-snapshots", {"retain_last": 2}, plus(first_main=4)),
     Entry("compact", {"full": True}),
+    Entry("analyze", {"columns": "*"}),
     Entry("delete-branch", {"name": "fix"}, without(" fix")),
     Entry("replace-main-branch", {"name": "fix"}, replaced, True),
     # There is nothing to rescue.
