@@ -212,8 +212,8 @@ MORE: dict[str, Callable[[Context], Plan]] = {
 }
 # A file, or what only a developer knows.
 _BELOW_THE_FOLD = re.compile(r"/|manifest|guard|claim|journal|schema|[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
-# Ends of names that programs give.
-_GIVEN = re.compile(r"-\d{8}T\d{6}\S*")
+# Ends of names that programs give, and how old something is.
+_GIVEN = re.compile(r"-\d{8}T\d{6}\S*| \(\d+ \w+ ago\)")
 
 
 @pytest.mark.parametrize("name", [*ACTIONS, *MORE])
