@@ -43,9 +43,9 @@ def test_each_state_is_that_of_its_options(spark_of_library: SparkSession, wareh
         counted[str(options)] = len(collected(rows))
     lineage = lineage_of(warehouse, "shop.orders")
     access = WarehouseAccess(LocalFiles(str(warehouse)), str(warehouse), {})
-    for options, snapshot in zip(counted, (5, 2, 1, 3), strict=True):
+    for said, snapshot in zip(counted, (5, 2, 1, 3), strict=True):
         scan = make_scan(access, lineage.root, lineage.snapshot(snapshot), pinned=True)
-        assert counted[options] == number(scan), options
+        assert counted[said] == number(scan), said
 
 
 def number(scan: Scan) -> int:
