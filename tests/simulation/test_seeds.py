@@ -14,6 +14,7 @@ import pytest
 
 from paimark.core.actions.registry import ACTIONS
 from tests.long import long_but
+from tests.simulation.actors.statements import STATEMENTS
 from tests.simulation.schedules.cases import CASES
 
 _SEEDS = 100
@@ -47,7 +48,7 @@ def test_every_action_is_killed_in_some_way() -> None:
     A table's directory is moved in one step, which the simulated stores don't have: `tests.actions.tables`.
     """
     moves = {"drop-table", "undrop", "rename-table", "delete-dropped"}
-    assert {case.action for case in CASES} == ACTIONS.keys() - {"recover", "redo", "restore", *moves}
+    assert {case.action for case in CASES} == {*ACTIONS, *STATEMENTS} - {"recover", "redo", "restore", *moves}
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:

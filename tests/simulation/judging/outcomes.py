@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from paimark.core.table.layout import Root, merge_tag, savepoint_tag
 from tests.simulation.actors.operations import Key, Move, Operation, References
+from tests.simulation.actors.statements import STATEMENTS, Changing
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
 from tests.simulation.judging.expected import expected_merge
@@ -233,6 +234,15 @@ class Outcomes:
             wanted = self._version(operation, str(operation.arguments["to"]))
             assert self.rows(after) == self.rows(wanted), f"main has {self.rows(after)}"
 
+    def rows_changed(self, operation: Operation) -> None:
+        change = Changing.of(operation.action, operation.arguments)
+        root = operation.begun.main if change.branch is None else TABLE.root(change.branch)
+        moves = [each for each in operation.moves if each.root == root]
+        if moves:
+            assert len(moves) == 1, f"{root.label} moved more than once"
+            wanted = change.of_rows(self.rows(moves[0].before))
+            assert self.rows(moves[0].after) == wanted, f"{root.label} has {self.rows(moves[0].after)}"
+
     def replaced(self, operation: Operation) -> None:
         branch = TABLE.root(operation.name)
         if operation.arguments.get("layout") == "overwrite":
@@ -367,6 +377,7 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "merge-branch": Outcomes.merged,
     "rollback": Outcomes.rolled_back,
     "replace-main-branch": Outcomes.replaced,
+    **dict.fromkeys(STATEMENTS, Outcomes.rows_changed),
     "undo": Outcomes.undone,
 }
 
