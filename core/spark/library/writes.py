@@ -12,25 +12,20 @@ from pyspark.sql import DataFrame, SparkSession
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit
 from paimark.core.spark.library.compaction import LibraryCompaction
-from paimark.core.spark.library.loaded import is_loaded
-from paimark.core.spark.library.written_files import require_own_files
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
+from paimark.core.spark.library.written_table import WrittenTables, require_own_files
+from paimark.core.spark.stores.access import HadoopStores, innermost
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import read_if_there
-from paimark.core.storage.open import require_conditions
-from paimark.core.table.lineage.commits import note_last, require_last_commit
-from paimark.core.table.links import require_no_links
+from paimark.core.table.lineage.commits import note_last
 
 _RESCALED = "with a new bucket num"
 
 
 class Counts(NamedTuple):
-    """Rows that a statement changed. `again` are those of files that were written again, changed or not.
+    """Rows that a statement changed.
 
     `gone` are records of files that were taken away, where nobody counts the rows that they make.
     """
@@ -38,7 +33,6 @@ class Counts(NamedTuple):
     deleted: int
     updated: int
     inserted: int
-    again: int
     gone: int
 
     @property
@@ -48,7 +42,7 @@ class Counts(NamedTuple):
         said = [f"{counted(rows, 'row')} {name}" for name, rows in known.items() if rows]
         if self.gone:
             return f"files with {counted(self.gone, 'record')} taken away"
-        return ", ".join(said) or f"files with {counted(self.again, 'row')} written again"
+        return ", ".join(said)
 
 
 class Changed(NamedTuple):
@@ -62,10 +56,8 @@ class LibraryWrites:
     """Writes rows of a session's frames."""
 
     def __init__(self, session: SparkSession, warehouse: WarehouseAccess, stores: HadoopStores) -> None:
-        self._session = session
-        self._warehouse = warehouse
-        self._stores = stores
-        self.compaction = LibraryCompaction(session, warehouse, stores)
+        self._tables = WrittenTables(session, warehouse, stores)
+        self.compaction = LibraryCompaction(self._tables)
 
     def require(self, target: WriteTarget) -> None:
         """Raises `Refused` if it can't write there: it is not loaded, does not reach the store, or refuses.
@@ -73,13 +65,7 @@ class LibraryWrites:
         It opens the table, and refuses kinds that it would not write correctly.
         """
         require_writable(target)
-        if not is_loaded(self._session, "TableWrite"):
-            raise Refused(*NO_LIBRARY)
-        try:
-            self._stores.require_readable(self._address(target.root.schemas))
-        except StoreUnread as error:
-            why = str(error).removesuffix(".")
-            raise Refused(f"Rows can't be written to {target.name}: {why}", "Nothing was written.") from error
+        self._tables.require_reached(target)
         self._begun(target)
 
     def write(
@@ -135,51 +121,35 @@ class LibraryWrites:
         return Changed(self._committed(structs.replace(target, done=counts.said), write), counts)
 
     def _committed(self, target: WriteTarget, write: Any) -> Committed | None:
-        made = LibraryCommit(self._warehouse.files, target, write).make()
+        files = self._tables.files
+        made = LibraryCommit(files, target, write).make()
         if made is not None:
-            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+            note_last(files, target.root, made.snapshot.id, made.snapshot_json)
             made = made._replace(unseen=self.compaction.show(target, write))
         after_commit(target)
         return made
 
     def _filled(self, target: WriteTarget, fill: Callable[[Any], None], *, is_partial: bool) -> Any:
-        files, root = self._warehouse.files, target.root
+        files = self._tables.files
         require_writable(target)
-        require_conditions(files)
-        require_last_commit(files, root)
-        require_no_links(files, root.table)
+        self._tables.require_safe(target)
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(files, target)
         write = self._begun(target, is_partial=is_partial)
         fill(write)
-        require_own_files(files, root, write)
+        require_own_files(files, target.root, write)
         return write
 
     def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
         """Java's `TableWrite`. `is_partial`: an overwrite replaces some partitions only."""
         known = None
         if target.known:
-            data = read_if_there(self._warehouse.files, target.root.snapshot(target.known))
+            data = read_if_there(self._tables.files, target.root.snapshot(target.known))
             known = None if data is None else data.decode()
         replacing = "NOTHING"
         if target.overwrite:
             replacing = "PARTITIONS" if is_partial else "ALL"
-        try:
-            return new_instance(
-                self._session,
-                "library.TableWrite",
-                self._session._jsparkSession,
-                self._address(target.root.table.directory),
-                target.branch,
-                target.schema,
-                known,
-                target.commit_user,
-                replacing,
-                target.dynamic,
-            )
-        except Py4JJavaError as error:
-            said = str(innermost(error.java_exception).getMessage()).strip().split("\n")[0].rstrip(".")
-            raise Refused(f"Paimon does not open {target.name}: {said}", "Nothing was written.") from error
+        return self._tables.opened(target, "TableWrite", known, replacing, target.dynamic)
 
     def _write_rows(self, target: WriteTarget, write: Any, frame: DataFrame, is_small: bool) -> None:
         try:
@@ -193,6 +163,3 @@ class LibraryWrites:
                     "INSERT OVERWRITE the partitions with their own rows first.",
                 ) from error
             raise
-
-    def _address(self, path: str) -> str:
-        return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{path}")

@@ -7,7 +7,13 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from paimark.core.table.definition.column_types import ColumnType, has_path_of_writer, names_legacy, type_text
+from paimark.core.table.definition.column_types import (
+    ColumnType,
+    has_path_of_writer,
+    names_legacy,
+    parquet_paths,
+    type_text,
+)
 from paimark.core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
@@ -169,6 +175,18 @@ def maps_in_avro(schema: TableSchema) -> str:
         return ""
     map_columns = (field.name for field in schema.fields if _MAP.search(type_text(field.type)))
     return next((f"column {name}, file.format = avro" for name in map_columns), "")
+
+
+def one_path_in_parquet(schema: TableSchema) -> str:
+    """Two values whose paths in a Parquet file are one text: the library takes the bounds of one for both."""
+    if (_option(schema, "file.format") or "parquet") != "parquet":
+        return ""
+    seen = set[str]()
+    for path in (path for field in schema.fields for path in parquet_paths(field.name, field.type)):
+        if path in seen:
+            return f"{path} names two of its values"
+        seen.add(path)
+    return ""
 
 
 def partition_without_path(schema: TableSchema) -> str:

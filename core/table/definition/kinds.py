@@ -21,6 +21,7 @@ from paimark.core.table.records import TableSchema
 Writers = Literal["all", "library", "nobody"]
 HINT = "Write it with the engine that made it."
 SOURCE_HINT = "INSERT writes to it, by Paimon's own library."
+COMPACT_FIRST = "Compact it first: `paimark compact`."
 # The bucket of rows that wait for one.
 POSTPONED = -2
 # Functions of aggregation: each gives the same result here as in stock Paimon.
@@ -38,10 +39,10 @@ FUNCTIONS = (
 )
 
 
-def postponed_rows(name: str) -> tuple[str, str]:
-    """Why rows of a table are not written again while others wait for a bucket, and what to do."""
-    reason = f"{name} has rows in no bucket yet (bucket = -2), which nobody sees, and which would be lost"
-    return reason, "Compact it first: `paimark compact`."
+def unseen_rows(name: str) -> tuple[str, str]:
+    """Why rows of a table are not written again while nobody sees others of it, and what to do."""
+    reason = f"{name} has rows that nobody sees before they are compacted, and which would be lost"
+    return reason, COMPACT_FIRST
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,13 @@ def refusals(schema: TableSchema, *, by_source: bool = False) -> list[WriteRefus
     ]
 
 
-def rewriting_refusals(schema: TableSchema) -> list[WriteRefusal]:
-    """As `refusals`, for rows of the table that are read and written again."""
-    unseen = [
-        WriteRefusal(f"{kind.note} ({reason})", "INSERT OVERWRITE writes to it.")
+def merging_refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """Beyond `refusals`: why rows can't be merged with those that are there."""
+    return [
+        WriteRefusal(f"{kind.note} ({reason})", "Replace main by the branch instead.")
         for kind in KINDS
         if kind.note.endswith(_UNSEEN) and (reason := kind.sign(schema))
     ]
-    return [*refusals(schema), *unseen]
 
 
 def compaction_refusals(schema: TableSchema) -> list[WriteRefusal]:
@@ -297,6 +297,12 @@ KINDS: tuple[TableKind, ...] = (
         "`file.format` = `avro` and a column that holds a `MAP`",
         signs.maps_in_avro,
         "holds maps, which Python does not write to Avro files",
+    ),
+    _refused(
+        "columns of one name in Parquet files",
+        "`file.format` = `parquet`, and a column `v.x` beside a `ROW` `v` with a field `x`",
+        signs.one_path_in_parquet,
+        "has columns that Paimon's Parquet files do not tell apart",
     ),
     _refused(
         "other formats of manifests",

@@ -149,6 +149,28 @@ def test_maps_are_not_written_to_avro_files(kind: object) -> None:
     assert writers(schema({"file.format": "orc"}, x=kind)) == "all"
 
 
+def row(**types: object) -> dict[str, object]:
+    fields = [
+        {"id": place, "name": name, "type": kind} for place, (name, kind) in enumerate(types.items(), 9)
+    ]
+    return {"type": "ROW", "fields": fields}
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        {"a": row(x="INT"), "a.x": "INT"},
+        {"a": row(b=row(c="INT")), "a.b": row(c="STRING")},
+        {"a": MAP, "a.key_value": row(value="INT")},
+        {"a": {"type": "ARRAY", "element": "INT"}, "a.list.element": "INT"},
+    ],
+)
+def test_columns_that_parquet_files_do_not_tell_apart(types: Mapping[str, Any]) -> None:
+    assert writers(schema(**types)) == "nobody" and kinds.compaction_refusals(schema(**types))
+    assert writers(schema({"file.format": "ORC"}, **types)) == "all"
+    assert writers(schema(**{name.replace("a.", "b."): kind for name, kind in types.items()})) == "all"
+
+
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE NOT NULL", "BYTES", "VARBINARY(3)"])
 def test_columns_that_can_not_be_partitions(kind: str) -> None:
     assert writers(schema(x=kind)) == "all"
@@ -172,8 +194,8 @@ def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
     assert [each.hint for each in kinds.refusals(grouped, by_source=True)] == [kinds.SOURCE_HINT]
     first = schema({"merge-engine": "first-row"})
     assert kinds.refusals(first) == kinds.compaction_refusals(first) == []
-    [refusal] = kinds.rewriting_refusals(first)
-    assert refusal.hint == "INSERT OVERWRITE writes to it."
+    [refusal] = kinds.merging_refusals(first)
+    assert refusal.hint == "Replace main by the branch instead."
     upserted = schema({"upsert-key": "v"})
     assert [each.hint for each in kinds.compaction_refusals(upserted)] == [kinds.HINT]
     assert refusal.reason.endswith("seen by nobody there (merge-engine = first-row)")
