@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long compiled-and-checked check screenshots bench lock force
+.PHONY: help setup demo test test-long compiled-and-checked check methods screenshots bench lock force
 
 python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
@@ -44,6 +44,9 @@ check: setup ## lint, format, types and import rules
 	@$(python) -m ruff format --check --quiet .
 	@$(python) -m mypy
 	@.venv/bin/lint-imports --no-logo
+
+methods: setup ## write the Python methods of the declared actions again
+	@$(python) -m tests.api.methods
 
 screenshots: setup ## take the pictures and the recording in screenshots/ from the real console
 	@$(python) -m tests.tui.screenshots
