@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TypeVar
 
 from paimark.results import (
+    Analyzed,
     AutoSavepointDone,
     BranchCreated,
     BranchDeleted,
@@ -145,6 +146,15 @@ class TableMethods(ABC):
         branch: Branch of the table; main when left out.
         """
         return self._do("compact", Compacted, full=full, partition=partition, branch=branch)
+
+    def analyze(self, *, columns: str | None = None, branch: str | None = None) -> Analyzed:
+        """Compute statistics of rows and columns, by which engines choose their plans. Spark reads the
+        columns, and Paimon's library commits the statistics.
+
+        columns: Of which columns: a, b; * for all. Only of the rows when left out.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("analyze", Analyzed, columns=columns, branch=branch)
 
     def alter_branch_schema(
         self,

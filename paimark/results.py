@@ -12,6 +12,7 @@ from paimark.core.actions.plan import Outcome, Plan
 Fact = str | int | bool | None
 # `paimark` has all of these names.
 __all__ = [
+    "Analyzed",
     "AutoSavepointDone",
     "BranchCreated",
     "BranchDeleted",
@@ -143,6 +144,12 @@ class Compacted(Result, frozen=True, kw_only=True):
     files_after: int
     bytes_after: int
     changelog_records: int
+
+
+class Analyzed(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is None if the table has no snapshot."""
+
+    snapshot_id: int | None
 
 
 class MainReplaced(Result, frozen=True, kw_only=True):

@@ -163,6 +163,16 @@ DECLARED: dict[str, Declaration] = {
             result="Compacted",
         ),
         Declaration(
+            "compaction.analyze",
+            "Compute statistics of rows and columns, by which engines choose their plans.",
+            (
+                Text("columns", "Of which columns: a, b; * for all. Only of the rows when left out."),
+                _BRANCH,
+            ),
+            more="Spark reads the columns, and Paimon's library commits the statistics.",
+            result="Analyzed",
+        ),
+        Declaration(
             "schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (

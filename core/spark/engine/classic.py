@@ -31,7 +31,7 @@ from paimark.core.spark.job_tag import bearing
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.launch.workers import kill_workers
-from paimark.core.spark.protocol import ActionTask, Compact, Run, Start, TaskResult, Write
+from paimark.core.spark.protocol import ActionTask, Analyze, Compact, Run, Start, TaskResult, Write
 from paimark.core.spark.results.progress import ProgressWatch
 from paimark.core.spark.results.results import (
     PlannedQuery,
@@ -131,6 +131,9 @@ class Classic:
         if isinstance(order, Compact):
             self.session.require_writable()
             yield rewrite.compact(self.session, order)
+        elif isinstance(order, Analyze):
+            self.session.require_writable()
+            yield rewrite.analyze(self.session, order)
         elif isinstance(order, Write):
             self.session.require_writable()
             yield rewrite.write(self.session, order)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -119,6 +119,21 @@ class LibraryWrites:
         if write.isEmpty():
             return Changed(None, counts)
         return Changed(self._committed(structs.replace(target, done=counts.said), write), counts)
+
+    def describe(
+        self, target: WriteTarget, found: DataFrame, columns: Sequence[str], size: int
+    ) -> Committed | None:
+        """Commit statistics of the target's `head`: `found` is as Java's `ColumnStatistics` takes it.
+
+        Raises as `write`, and Spark's error of the query.
+        """
+        write = self._filled(
+            target, lambda write: write.describe(found._jdf, list(columns), size), is_partial=False
+        )
+        made = LibraryCommit(self._tables.files, target, write).make()
+        if made is not None:
+            note_last(self._tables.files, target.root, made.snapshot.id, made.snapshot_json)
+        return made
 
     def _committed(self, target: WriteTarget, write: Any) -> Committed | None:
         files = self._tables.files

@@ -10,6 +10,7 @@ import org.apache.paimon.catalog.SnapshotCommit;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.operation.FileStoreCommit;
 import org.apache.paimon.partition.PartitionStatistics;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
@@ -38,13 +39,17 @@ public final class Committing {
     private volatile boolean hasLanded;
     private volatile Throwable failure;
 
-    /** What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. */
+    /**
+     * What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. With
+     * {@code statistics} it is those alone.
+     */
     static final class Change {
         final String user;
         final List<CommitMessage> messages;
         final Replacing replacing;
         final NamedPartitions partitions;
         final String replaced;
+        Statistics statistics;
 
         Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions,
                 String replaced) {
@@ -82,7 +87,9 @@ public final class Committing {
     // Not the table's own commit: that would also expire snapshots and partitions, and make tags.
     private void commit(FileStoreCommit commit) {
         long identifier = BatchWriteBuilder.COMMIT_IDENTIFIER;
-        if (change.replacing == Replacing.NOTHING) {
+        if (change.statistics != null) {
+            commit.commitStatistics(change.statistics, identifier);
+        } else if (change.replacing == Replacing.NOTHING) {
             // New files alone are in nobody's way, unless others settled on another number of postponed buckets.
             boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE;
             commit.commit(new ManifestCommittable(identifier, null, change.messages), checks);

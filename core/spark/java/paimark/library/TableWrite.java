@@ -10,6 +10,7 @@ import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
@@ -52,6 +53,7 @@ public final class TableWrite extends Uncommitted {
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
+    private Statistics statistics;
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -101,6 +103,11 @@ public final class TableWrite extends Uncommitted {
     public Table changing(String label) {
         Snapshot state = known == null ? null : Snapshot.fromJson(known);
         return new ChangedTable(label, table, state, this, DefaultValues.of(TableSchema.fromJson(schema)));
+    }
+
+    /** Commit statistics of the newest snapshot and no rows; {@code found} is as {@link ColumnStatistics} takes it. */
+    public void describe(Dataset<Row> found, List<String> columns, long size) {
+        statistics = ColumnStatistics.of(table, Snapshot.fromJson(known), found.head(), columns, size);
     }
 
     /** What such a statement wrote. */
@@ -168,8 +175,10 @@ public final class TableWrite extends Uncommitted {
 
     @Override
     Committing.Change change(String before) {
-        return new Committing.Change(user, messages, replacing, partitions,
+        Committing.Change change = new Committing.Change(user, messages, replacing, partitions,
                 later == null ? before : later.head().toJson());
+        change.statistics = statistics;
+        return change;
     }
 
     @Override
