@@ -189,6 +189,13 @@ def one_path_in_parquet(schema: TableSchema) -> str:
     return ""
 
 
+def backtick_in_orc(schema: TableSchema) -> str:
+    if _option(schema, "file.format") != "orc":
+        return ""
+    paths = (path for field in schema.fields for path in parquet_paths(field.name, field.type))
+    return next((f"column {path}" for path in paths if "`" in path), "")
+
+
 def partition_without_path(schema: TableSchema) -> str:
     legacy = names_legacy(schema.options)
     for field in schema.fields:

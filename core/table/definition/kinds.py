@@ -305,6 +305,12 @@ KINDS: tuple[TableKind, ...] = (
         "has columns that Paimon's Parquet files do not tell apart",
     ),
     _refused(
+        "backticks in ORC files",
+        "`file.format` = `orc`, and a backtick in a column's name",
+        signs.backtick_in_orc,
+        "has columns that Paimon does not find again in ORC files",
+    ),
+    _refused(
         "other formats of manifests",
         "`manifest.format` other than `avro`",
         signs.has_other("manifest.format", "avro"),

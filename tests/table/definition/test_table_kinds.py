@@ -171,6 +171,12 @@ def test_columns_that_parquet_files_do_not_tell_apart(types: Mapping[str, Any]) 
     assert writers(schema(**{name.replace("a.", "b."): kind for name, kind in types.items()})) == "all"
 
 
+def test_names_that_orc_files_lose() -> None:
+    for types in ({"a`b": "INT"}, {"a": row(**{"b`": "INT"})}):
+        assert writers(schema({"file.format": "orc"}, **types)) == "nobody"
+        assert writers(schema(**types)) == "all"
+
+
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE NOT NULL", "BYTES", "VARBINARY(3)"])
 def test_columns_that_can_not_be_partitions(kind: str) -> None:
     assert writers(schema(x=kind)) == "all"
