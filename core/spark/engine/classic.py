@@ -42,6 +42,7 @@ from paimark.core.spark.results.results import (
     tell_columns,
     tell_rows,
 )
+from paimark.core.spark.source import PaimarkSource
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert
@@ -60,6 +61,7 @@ _WORKERS_END_SECONDS = 1.0
 def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
     session, spark = EngineSession.begin(launched.session, start), launched.session
+    spark.dataSource.register(PaimarkSource)
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
     backend = Classic(session, launched, results, Constants(JavaTimes(spark)), progress)
     return Runner(session, backend)

@@ -12,6 +12,7 @@ import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.spark.api.python.PythonUtils;
@@ -53,6 +54,8 @@ public final class TableWrite extends Uncommitted {
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
+    private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
+    private Long watermark;
     private Statistics statistics;
 
     /**
@@ -67,6 +70,12 @@ public final class TableWrite extends Uncommitted {
         this.schema = schema;
         this.known = known;
         this.replacing = Replacing.valueOf(replacing);
+    }
+
+    /** It is a batch of a stream with this number; {@code watermark} may be null. */
+    public void ofBatch(long number, Long watermark) {
+        this.number = number;
+        this.watermark = watermark;
     }
 
     /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
@@ -178,6 +187,8 @@ public final class TableWrite extends Uncommitted {
         Committing.Change change = new Committing.Change(user, messages, replacing, partitions,
                 later == null ? before : later.head().toJson());
         change.statistics = statistics;
+        change.number = number;
+        change.watermark = watermark;
         return change;
     }
 
