@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import PaimarkError, StatementFailed, Unavailable
 from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
-from paimark.core.spark.engine.failures import failed
+from paimark.core.spark.engine.failures import failed, of_partition
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
 from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.names.hints import helped
@@ -93,7 +93,9 @@ class Job:
         """Describe an error, with its position in the statement as it was written."""
         edited = self.edited or Edited(self.order.sql)
         names = {name: table.label for name, table in self.named.items()}
-        return failed(error, edited.sql, edited.original_position, names)
+        told = failed(error, edited.sql, edited.original_position, names)
+        schemas = (table.scan.table_schema for table in self.named.values() if table.scan is not None)
+        return of_partition(told, schemas)
 
 
 class Backend(Protocol):

@@ -21,7 +21,6 @@ from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.unlike import refusing_old_manifests
 from paimark.core.spark.streaming.left import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import is_on, merge_engine
@@ -85,7 +84,7 @@ class MicroBatch:
     def _whole_splits(self) -> list[Any]:
         if self._whole is None:
             return []
-        splits = plan_splits(_at(self._scan, self._whole), [])
+        splits = plan_splits(_at(self._scan, self._whole))
         if not self._without:
             return splits
         newer = (split.filter_file(lambda file: file.file_name not in self._without) for split in splits)
@@ -127,8 +126,7 @@ class MicroBatch:
         # An overwrite's delta also has removed files, which a streaming scan refuses.
         takes_out = state.commit_kind == "OVERWRITE"
         scanner = FileScanner(table, manifests, is_streaming=is_streaming and not takes_out)
-        with refusing_old_manifests(self._scan.name):
-            splits: list[Any] = scanner.scan().splits()
+        splits: list[Any] = scanner.scan().splits()
         require_readable(self._scan, splits)
         return splits
 
@@ -217,7 +215,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
             split.is_streaming = True
         for batch in _changes(scan, uncounted, key):
             _upserts(batch, scan)
-    for batch in read_splits(scan, [], splits):
+    for batch in read_splits(scan, splits):
         yield _inserts(batch) if with_kinds else batch
 
 
@@ -249,7 +247,7 @@ def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _at(scan: Scan, snapshot: Snapshot) -> Scan:
     """A scan of the whole state at a snapshot."""
-    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None, filters=True)
+    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None)
 
 
 def _paimon_snapshot(snapshot: Snapshot) -> Any:
