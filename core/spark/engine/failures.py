@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import is_instance_of
@@ -63,14 +63,9 @@ _HINTS = {
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
 }
 
-Place = Callable[[int], int]
 
-
-def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]) -> Failed:
-    """Describe an error of the statement `sql` (the text that Spark got).
-
-    `original` maps a position in it to one in the user's text; `names` maps our view names to tables.
-    """
+def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
+    """Describe an error of the statement `sql`; `names` maps our names of states to tables."""
     if isinstance(error, PaimarkError):
         return Failed.of(error)
     java = _java(error)
@@ -90,8 +85,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     for kind, cause in _RAISED.items():
         if f"{kind.__module__}.{kind.__name__}: " in text:
             return Failed(message, hint, cause=cause)
-    position = _position(java, sql)
-    return Failed(message, hint, None if position is None else original(position))
+    return Failed(message, hint, _position(java, sql))
 
 
 def sentences(text: str) -> tuple[str, str]:
@@ -199,7 +193,8 @@ def _position(java: Any, sql: str) -> int | None:
         return None
     for context in java.getQueryContext():
         if context.contextType().toString() == "SQL" and context.startIndex() >= 0:
-            return int(context.startIndex())
+            # That of a view is a place in its text.
+            return None if context.objectType() else int(context.startIndex())
     if _is_a(java, "org.apache.spark.sql.AnalysisException") and java.line().isDefined():
         lines = sql.split("\n")[: java.line().get()]
         column = java.startPosition().get() if java.startPosition().isDefined() else 0
