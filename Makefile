@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long compiled-and-checked check screenshots bench lock force
+.PHONY: help setup demo test test-long compiled-and-checked check methods screenshots bench lock force
 
 python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
@@ -39,11 +39,15 @@ test-long: compiled-and-checked ## check, then run every test, also those that t
 compiled-and-checked: setup
 	@$(python) -m pytest --collect-only -q >/dev/null & $(MAKE) --no-print-directory check && wait
 
-check: setup ## lint, format, types and import rules
+check: setup ## lint, format, types, import rules, and how large the product is
 	@$(python) -m ruff check --quiet .
 	@$(python) -m ruff format --check --quiet .
 	@$(python) -m mypy
 	@.venv/bin/lint-imports --no-logo
+	@$(python) -m tests.packaging.measures
+
+methods: setup ## write the Python methods of the declared actions again
+	@$(python) -m tests.api.methods
 
 screenshots: setup ## take the pictures and the recording in screenshots/ from the real console
 	@$(python) -m tests.tui.screenshots

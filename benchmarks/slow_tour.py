@@ -42,17 +42,19 @@ def steps(when: str) -> list[Step]:
         ("to a time", ["@", when, "\r"], ["Tour 3 of 9"]),
         ("mark two", [" ", "k", " "], ["2 marked"]),
         ("difference", ["D"], ["250 changed", " -> "]),
-        ("to the tags", [_ESCAPE, "4"], ["Tour 4 of 9", "[4 Tags]", "month-end"]),
-        ("plan a branch", ["/month", "\r", "b", "repair", "\r"], ["[ Apply ]"]),
+        ("to the snapshots", [_ESCAPE, "1"], ["Tour 4 of 9", "[1 Snapshots]", "18"]),
+        ("plan a branch", ["g", "b", "repair", "\r"], ["[ Apply ]"]),
         ("apply it", ["a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 5 of 9"]),
-        ("write an INSERT", [_SKIP], ["INSERT INTO", "Spark ready"]),
-        ("run it", [_RUN], ["Tour 6 of 9"]),
+        ("write an UPDATE", [_SKIP], ["UPDATE", "Spark ready"]),
+        ("plan it", [_RUN], ["600 rows are updated"]),
+        ("confirm and apply", ["c", "shop.orders", "\r", "a"], ["✓ done", "Tour 6 of 9"]),
+        ("close", [_ESCAPE], ["Tour 6 of 9"]),
         ("to the branches", [_ESCAPE, "3"], ["[3 Branch", "repair"]),
         ("difference from main", ["/repair", "\r", "D"], ["600 changed", " -> "]),
         ("back", [_ESCAPE], ["Tour 7 of 9"]),
         ("plan the replacement", ["R"], ["Make branch repair main"]),
-        ("confirm and apply", ["c", "repair", "\r", "a"], ["✓ done"]),
+        ("apply it", ["a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 8 of 9", "MAIN = repair"]),
         ("plan the undo", ["u"], ["Take back", "[ Apply ]"]),
         ("apply it", ["a"], ["✓ done"]),
@@ -67,7 +69,9 @@ class Tourist:
         self._pace = pace
         self._began = time.monotonic()
         self.frames: list[tuple[float, str]] = []
-        home = {**environment(str(place)), "HOME": str(place)}
+        # Paimon's library was fetched once: a tour does not fetch it again.
+        cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+        home = {**environment(str(place)), "HOME": str(place), "XDG_CACHE_HOME": cache}
         self._terminal = Terminal(command, home, (LINES, COLUMNS), self._take)
 
     def _take(self, data: bytes) -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paimark.api import *
+    from paimark.results import *
 else:
     # Every import of a module of the console or in Spark's workers begins here, and needs none of the names.
     def __getattr__(name: str) -> Any:

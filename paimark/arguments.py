@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from paimark.core.actions.registry import Action, Argument
+from paimark.core.actions.declared.kinds import Argument
+from paimark.core.actions.registry import Action
 from paimark.core.errors import UsageError
 from paimark.core.table.names import near_names
-
-_KINDS: Mapping[str, tuple[type, str]] = {
-    "text": (str, "a text"),
-    "choice": (str, "a text"),
-    "int": (int, "a whole number"),
-    "flag": (bool, "True or False"),
-}
 
 _OPTIONS = "Write {'s3.path.style.access': 'true'}: names and values are texts."
 
@@ -69,11 +63,6 @@ def _checked(action: Action, argument: Argument, value: object) -> object:
         return argument.default
     if argument.many and isinstance(value, list | tuple):
         return [_checked(action, argument, each) for each in value]
-    kind, words = _KINDS[argument.kind]
-    # In Python, `True` is an `int` too.
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise UsageError(f"{argument.name} of {action.name} is {words}, not {value!r}", argument.help)
-    if isinstance(value, str) and not value.strip():
-        # Otherwise a default would take effect.
-        raise UsageError(f"{argument.name} of {action.name} is empty", "Leave it out, or give it a value.")
+    if problem := argument.problem(value):
+        raise UsageError(f"{argument.name} of {action.name} {problem}", argument.hint(value))
     return value

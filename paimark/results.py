@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.plan import Outcome, Plan
 
 Fact = str | int | bool | None
+# `paimark` has all of these names.
+__all__ = [
+    "Analyzed",
+    "AutoSavepointDone",
+    "BranchCreated",
+    "BranchDeleted",
+    "BranchMerged",
+    "CommitsRescued",
+    "Compacted",
+    "DroppedDeleted",
+    "MainReplaced",
+    "ManyDone",
+    "Recovered",
+    "Restored",
+    "Result",
+    "RolledBack",
+    "SavepointCreated",
+    "SavepointDeleted",
+    "SchemaAltered",
+    "SnapshotsExpired",
+    "TableDropped",
+    "TableRenamed",
+    "TableUndropped",
+    "TagCreated",
+    "TagDeleted",
+    "TagRenamed",
+    "Undone",
+]
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +146,12 @@ class Compacted(Result, frozen=True, kw_only=True):
     changelog_records: int
 
 
+class Analyzed(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is None if the table has no snapshot."""
+
+    snapshot_id: int | None
+
+
 class MainReplaced(Result, frozen=True, kw_only=True):
     """`previous_main` is the branch that keeps the previous main, `snapshot_id` the newest snapshot of main.
 
@@ -219,38 +253,11 @@ class DroppedDeleted(Result, frozen=True, kw_only=True):
     freed_bytes: int
 
 
-RESULTS: Mapping[str, type[Result]] = {
-    "create-savepoint": SavepointCreated,
-    "auto-savepoint": AutoSavepointDone,
-    "create-tag": TagCreated,
-    "rename-tag": TagRenamed,
-    "create-branch": BranchCreated,
-    "alter-branch-schema": SchemaAltered,
-    "delete-savepoint": SavepointDeleted,
-    "delete-tag": TagDeleted,
-    "expire-snapshots": SnapshotsExpired,
-    "compact": Compacted,
-    "delete-branch": BranchDeleted,
-    "replace-main-branch": MainReplaced,
-    "rescue-commits": CommitsRescued,
-    "undo": Undone,
-    # `redo` has no outcome of its own: it returns that of the redone action.
-    "redo": Result,
-    "restore": Restored,
-    "merge-branch": BranchMerged,
-    "rollback": RolledBack,
-    "rename-table": TableRenamed,
-    "drop-table": TableDropped,
-    "undrop": TableUndropped,
-    "delete-dropped": DroppedDeleted,
-    "recover": Recovered,
-}
-
-
 def result_of(plan: Plan, outcome: Outcome) -> Result:
     """The outcome of a plan as the result type of its action."""
     if plan.parts:
         return _of_many(plan, outcome)
+    kind: type[Result] = globals()[DECLARED[outcome.action].result]
     told = {
         **({"undone": plan.arguments.get("undone")} if outcome.action == "undo" else {}),
         **outcome.result,
@@ -260,7 +267,7 @@ def result_of(plan: Plan, outcome: Outcome) -> Result:
         "undo": outcome.undo,
         "facts": outcome.result,
     }
-    return msgspec.convert(told, RESULTS[outcome.action])
+    return msgspec.convert(told, kind)
 
 
 def _of_many(plan: Plan, outcome: Outcome) -> Undone | ManyDone:

@@ -10,12 +10,12 @@ from paimark.core.config import Settings, full_address, read_only_environment
 from paimark.core.errors import UsageError
 from paimark.core.table.catalog import databases, find_table, parse_table_name, tables
 from paimark.core.table.trash import DroppedTable, dropped_tables
-from paimark.results import DroppedDeleted, TableUndropped
+from paimark.methods import R, TrashMethods
 from paimark.session import Session
 from paimark.table import Table
 
 
-class Warehouse:
+class Warehouse(TrashMethods):
     """A file system catalog of Paimon. There is no connection to close."""
 
     def __init__(self, session: Session) -> None:
@@ -48,16 +48,9 @@ class Warehouse:
         names = self.databases() if database is None else [text("database", database, "None is for all.")]
         return [each for name in names for each in dropped_tables(self._session.files, name)]
 
-    def undrop(self, name: str, *, id: str | None = None) -> TableUndropped:
-        """Take a dropped table out of the trash; the newest of the name without `id`. Raises `NotFound`."""
-        return self._in_trash(name)._do("undrop", TableUndropped, id=id)
-
-    def delete_dropped(self, name: str, *, id: str | None = None) -> DroppedDeleted:
-        """Delete a dropped table for good; with `id` None the newest of that name. Raises `NotFound`."""
-        return self._in_trash(name)._do("delete-dropped", DroppedDeleted, id=id)
-
-    def _in_trash(self, name: str) -> Table:
-        return Table(self._session, parse_table_name(text("A table", name, "Its name is database.table.")))
+    def _do(self, name: str, action: str, kind: type[R], **arguments: object) -> R:
+        path = parse_table_name(text("A table", name, "Its name is database.table."))
+        return Table(self._session, path)._do(action, kind, **arguments)
 
     def spark_settings(self, catalog: str = "lake") -> dict[str, str]:
         """The settings with which a Spark 4.1 of your own has this warehouse as a catalog, to read it in SQL.

@@ -45,18 +45,6 @@ class Target(msgspec.Struct, frozen=True):
         return f"{quoted_if_needed(self.table.database)}.{quoted_if_needed(name)}"
 
 
-class RowVersion(msgspec.Struct, frozen=True):
-    """The version of a row for `VERSION AS OF`, or a branch, or (all None) the table itself.
-
-    `commit_time` (epoch ms) distinguishes the snapshot from a later one with the same id."""
-
-    version: str | None = None
-    branch: str | None = None
-    tag: str | None = None
-    snapshot_id: int | None = None
-    commit_time: int | None = None
-
-
 class Opened(msgspec.Struct, frozen=True):
     """A resolved target: its present root, and the name of the branch that is main."""
 

@@ -29,7 +29,7 @@ from paimark.core.actions.said import nothing_lost, savepoints_said
 from paimark.core.actions.savepoints.create_savepoint import log_finished
 from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
 from paimark.core.actions.tags import stale_read_tags
-from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted, duration
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
@@ -92,8 +92,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     Raises `Corrupt` for a journal or claim that this version can't read.
     """
     assumed = text_argument(arguments, "assume")
-    if assumed is not None and assumed not in _ASSUMED:
-        raise UsageError(f"assume is {' or '.join(_ASSUMED)}, not {assumed}")
     if (main := text_argument(arguments, "main")) is not None:
         return restore_main.plan(context, table, main)
     # Holders on other machines count as dead here: applying the plan watches them first.

@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from paimark.core.cli.completing import BRANCH, TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import local_time, narrate, row_writer
 from paimark.core.cli.table_rows import Count
@@ -46,8 +47,8 @@ _MEASURED = 50_000
 
 Row = Sequence[Any]
 
-branch_option = click.option("--branch", metavar="NAME", help="A branch; main when not given.")
-table_argument = click.argument("table", metavar="TABLE")
+branch_option = click.option("--branch", metavar="NAME", type=BRANCH, help="A branch; main when not given.")
+table_argument = click.argument("table", metavar="TABLE", type=TABLE)
 
 
 @click.command(cls=GlobalCommand)

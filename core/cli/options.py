@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -41,15 +40,6 @@ def key_value(text: str) -> tuple[str, str]:
     if not key.strip() or not equals:
         raise click.BadParameter("it is not of the form key=value")
     return key, value
-
-
-class WholeNumber(click.types.IntParamType):
-    """An integer of ASCII digits; `int` also takes ` 1`, `+1`, `1_0` and digits of other scripts."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and not re.fullmatch(r"-?[0-9]+", value):
-            self.fail(f"{value!r} is not a valid integer.", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 def global_options(ctx: click.Context) -> GlobalOptions:

@@ -66,9 +66,9 @@ def only_changes(words: Sequence[str]) -> bool:
 
 
 def _command_of(words: Sequence[str]) -> str:
-    from paimark.core.actions.registry import ACTIONS
+    from paimark.core.actions.declared.declarations import DECLARED
 
-    return next((word for word in words if word in COMMANDS or word in ACTIONS), "")
+    return next((word for word in words if word in COMMANDS or word in DECLARED), "")
 
 
 def open_warehouse(place: str | None = None) -> int:
@@ -100,9 +100,9 @@ class RootGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from paimark.core.actions.registry import ACTIONS
+        from paimark.core.actions.declared.declarations import DECLARED
 
-        return list(dict.fromkeys([*LOOKING, *ACTIONS, *CHANGING, *CHECKING]))
+        return list(dict.fromkeys([*LOOKING, *DECLARED, *CHANGING, *CHECKING]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if target := COMMANDS.get(cmd_name):

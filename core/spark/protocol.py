@@ -168,6 +168,28 @@ class Compact(msgspec.Struct, frozen=True, tag=True):
     partitions: tuple[str, ...] | None = None
 
 
+class Analyze(msgspec.Struct, frozen=True, tag=True):
+    """Commit statistics of `columns` of a root, and no rows. The answer is a `TaskResult`.
+
+    `sql` gives them in one row: the number of rows, and for each column those that Java's `ColumnStatistics`
+    names. `size` is that of all files, in bytes. `head`, JSON, is the snapshot that they are of: others may
+    commit meanwhile. `schema` and `follows_main` must still be valid at the commit.
+    """
+
+    number: int
+    table: str
+    schema: str
+    versions: Mapping[str, Version]
+    sql: str
+    columns: tuple[str, ...]
+    size: int
+    branch: str | None
+    follows_main: bool
+    head: str
+    commit_user: str
+    texts: Mapping[str, tuple[str, ...]] = {}
+
+
 class Prefetch(msgspec.Struct, frozen=True, tag=True):
     """Prefetch the tables of this query while the engine is idle, because it may be run next.
 
@@ -305,7 +327,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 
 # The orders of actions, and all that the engine does one at a time.
-ActionTask = Ask | Write | Compact
+ActionTask = Ask | Write | Compact | Analyze
 Task = Run | ActionTask
 Order = Start | Task | Prefetch | Cancel | Close
 # A Batch is also a report, but not JSON.

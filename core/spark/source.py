@@ -11,21 +11,22 @@ VERSION AS OF), Spark's `versionAsOf` and `timestampAsOf` (with a time zone), an
 three, with which streams can begin too, read the old rows in the table's current columns. All others are
 options of stores (`s3.endpoint`), or are refused.
 
-Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
-`paimark.core.spark.writing.write`; `readStream` and `writeStream` with their options are in
-`paimark.core.spark.streaming`, modules `reader` and `writer`.
+Runs in Spark's Python workers, so pypaimon is imported only where it is used. Rows are written by Paimon's
+library, if Spark has its jar and ours: `paimark.core.spark.source_writer`. `readStream` and
+`writeStream` with their options are in `paimark.core.spark.streaming`, modules `reader` and `batch`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from paimark.core.errors import UsageError, hints_in_messages
 from paimark.core.spark.datasource.options import (
+    BATCH,
     READ,
     READ_ANY,
     STATES,
@@ -37,11 +38,16 @@ from paimark.core.spark.datasource.options import (
 from paimark.core.spark.datasource.reader import PaimarkReader
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.worker_imports import settle
+from paimark.core.spark.java.sources import JAR
+from paimark.core.spark.library.loaded import has_classes
 
 if TYPE_CHECKING:
+    from paimark.core.spark.source_writer import PaimarkWriter
     from paimark.core.spark.streaming.reader import PaimarkStreamReader
-    from paimark.core.spark.streaming.writer import PaimarkStreamWriter
-    from paimark.core.spark.writing.write import PaimarkWriter
+
+_JAVA = "paimark.DefaultSource"
+# As that looks for it.
+_BESIDE_JAVA = "paimark_python"
 
 
 class PaimarkSource(DataSource):
@@ -54,7 +60,8 @@ class PaimarkSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        return "paimark"
+        """Where Java has a source of this name, which finds it by its class, Python's gets another one."""
+        return _BESIDE_JAVA if has_java_source() else "paimark"
 
     @hints_in_messages()
     def schema(self) -> StructType:
@@ -82,18 +89,18 @@ class PaimarkSource(DataSource):
         return PaimarkStreamReader(self.options, schema)
 
     @hints_in_messages()
-    def streamWriter(self, schema: StructType, overwrite: bool) -> PaimarkStreamWriter:
-        from paimark.core.spark.streaming.writer import stream_writer
+    def streamWriter(self, schema: StructType, overwrite: bool) -> NoReturn:
+        from paimark.core.spark.source_writer import no_jar
 
-        require_allowed(self.options, WRITE_STREAM)
-        return stream_writer(self.options, schema, overwrite)
+        # Where Java has its half, that writes streams without asking for this.
+        raise no_jar()
 
     @hints_in_messages()
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
-        from paimark.core.spark.writing.write import writer
+        from paimark.core.spark.source_writer import writer
 
-        require_allowed(self.options, WRITE)
-        return writer(self.options, schema, overwrite)
+        require_allowed(self.options, WRITE_STREAM if BATCH in self.options else WRITE)
+        return writer(self.options, overwrite)
 
     def _with_kinds(self) -> bool:
         options: Mapping[str, str] = self.options
@@ -104,6 +111,17 @@ class PaimarkSource(DataSource):
         if "scan" in options:
             return Scan.from_text(options["scan"])
         return _looked_up(options, is_for_rows=is_for_rows)
+
+
+def has_java_source() -> bool:
+    """Whether this process has a Spark with Java's half of the source: then it is about to register ours."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if (context := SparkContext._active_spark_context) is not None:
+        return has_classes(context._jvm, _JAVA)
+    session = SparkSession.getActiveSession()
+    return session is not None and JAR.name in str(session.conf.get("spark.jars", ""))
 
 
 def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from paimark.core.actions.registry import ACTIONS, Action, Argument
+from paimark.core.actions.declared.kinds import Argument, Text
+from paimark.core.actions.registry import ACTIONS, Action
 from paimark.core.errors import failing_at
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.names import near_names, require_chosen, split_name
-from paimark.core.text import whole_number
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 from paimark.core.travel.statements.tables import Condition
 
-_TABLE = Argument("table", "text", "", required=True)
+_TABLE = Text("table", required=True)
 
 
 @dataclass(frozen=True)
@@ -79,23 +79,18 @@ def _arguments_by_name(call: ProcedureCall, parameters: Mapping[str, Argument]) 
 
 
 def _value(call: ProcedureCall, parameter: Argument, argument: CallArgument) -> ArgumentValue:
-    value, name = argument.value, _parameter(parameter)
-    if parameter.kind == "flag":
-        if isinstance(value, bool):
-            return value
-        raise call.refused(f"{name} is true or false", "", argument.value_position)
-    if parameter.kind == "int":
-        if isinstance(value, str) and (number := whole_number(value)) is not None:
-            return number
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        raise call.refused(f"{name} is a whole number", "", argument.value_position)
-    if isinstance(value, bool):
-        raise call.refused(f"{name} is a text", "Write it in quotes.", argument.value_position)
-    if not str(value).strip():
-        # Otherwise a default would take effect.
-        raise call.refused(f"{name} is empty", "Leave it out, or give it a value.", argument.value_position)
-    return str(value)
+    """The value of a literal. A number stands for a text, and a text for a number."""
+    value = argument.value
+    if parameter.takes is not bool and not isinstance(value, bool) and str(value).strip():
+        try:
+            return parameter.read(str(value))
+        except ValueError as error:
+            problem, hint = str(error), parameter.help
+    else:
+        problem, hint = parameter.problem(value), parameter.hint(value)
+    if problem:
+        raise call.refused(f"{_parameter(parameter)} {problem}", hint, argument.value_position)
+    return value
 
 
 def _table(call: ProcedureCall, argument: CallArgument, database: str | None) -> TablePath:

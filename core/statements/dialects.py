@@ -7,15 +7,15 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from paimark.core.actions.registry import ACTIONS
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.quoting import literal
 from paimark.core.travel.statements.calls import SCHEMA
 
 # The arguments of all actions, by their command-line options.
 _ARGUMENTS = {
-    argument.name.replace("_", "-"): argument for action in ACTIONS.values() for argument in action.arguments
+    argument.name.replace("_", "-"): argument for action in DECLARED.values() for argument in action.arguments
 }
-_FLAGS = "|".join(name for name, argument in _ARGUMENTS.items() if argument.kind == "flag")
+_FLAGS = "|".join(name for name, argument in _ARGUMENTS.items() if argument.takes is bool)
 # An option in a sentence, where only some words after it can be its value; below, the patterns of a command.
 _OPTION = re.compile(
     r"--([a-z][a-z-]*)(?: ((?:main|branch|(?:not-)?committed|[A-Z]+|[0-9]+|[a-z]+\.[0-9]+)\b))?"
@@ -23,7 +23,7 @@ _OPTION = re.compile(
 _SHELL_WORD = r"""(?:"[^"]*"|'[^']*'|[^\s`'",.;:]|[.;:](?=[^\s`'",]))+"""
 _ARGUMENT = rf" --(?:(?:{_FLAGS})\b|[a-z][a-z-]*(?: (?!-){_SHELL_WORD})?)"
 _COMMAND = re.compile(
-    rf"paimark ({'|'.join(sorted(ACTIONS, reverse=True))})((?: (?!-){_SHELL_WORD})?)((?:{_ARGUMENT})*)"
+    rf"paimark ({'|'.join(sorted(DECLARED, reverse=True))})((?: (?!-){_SHELL_WORD})?)((?:{_ARGUMENT})*)"
 )
 _LEFT_OUT = re.compile(r"\b([Ll]eave|[Ww]ithout) --([a-z][a-z-]*)")
 
@@ -56,7 +56,7 @@ class Dialect:
     def _argument(self, name: str, value: str) -> str:
         """An argument with its value; `value` is empty if the sentence has none."""
         argument, head = _ARGUMENTS.get(name), f"{_parameter(name)}{self.assign}"
-        if argument is not None and argument.kind == "flag":
+        if argument is not None and argument.takes is bool:
             return f"{head}{self.true}" + (f" {value}" if value else "")
         if not value:
             return f"{head}..."

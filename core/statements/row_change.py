@@ -43,7 +43,7 @@ _SUMMARIES = {
     "update": "Update rows.",
     "merge": "Update, delete and insert rows by those of another table.",
 }
-_LOST = {"delete": "deleted", "update": "replaced", "merge": "replaced or deleted"}
+_LOST = {"delete": "deleted", "update": "updated", "merge": "updated or deleted"}
 _COUNTS = ("deleted", "updated", "inserted")
 
 
@@ -119,7 +119,7 @@ class RowChanges(RowStatement):
 
 
 def _lost(command: str, count: int, unit: str, most: str = "at most ") -> Item:
-    text = f"{most}{count:,} of the newest {unit}s {'is' if count == 1 else 'are'} {_LOST[command]}"
+    text = f"{most}{count:,} {unit}{' is' if count == 1 else 's are'} {_LOST[command]}"
     return Item("loses", text, "rows-replaced", is_grave=True, count=count, unit=f"{unit}s")
 
 

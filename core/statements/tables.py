@@ -1,4 +1,4 @@
-"""Translate CREATE, DROP, UNDROP and TRUNCATE TABLE, and ALTER TABLE a RENAME TO b to their actions."""
+"""Translate statements on a whole table to their actions, such as CREATE, DROP and TRUNCATE TABLE."""
 
 from __future__ import annotations
 
@@ -37,6 +37,10 @@ def action_of_table_statement(
     if read.kind == "truncate":
         return _truncating(read, database)
     table, branch = chosen_table(read.parts, database, read.position)
+    arguments: dict[str, object]
+    if read.kind == "analyze":
+        arguments = {"columns": read.columns, "branch": branch}
+        return ActionCall(action("analyze"), table, arguments, read.position, read.position), None
     if branch is not None:
         raise statement.refused(
             f"{read.parts[-1]} is a branch, and no table",
@@ -49,7 +53,7 @@ def action_of_table_statement(
         if read.query_position is not None:
             creating = CreateAs(read, database).action()
         return ActionCall(creating, table, {}, read.position, read.position, read.condition), None
-    arguments: dict[str, object] = {"to": ".".join(map(quoted, read.to))} if read.to else {}
+    arguments = {"to": ".".join(map(quoted, read.to))} if read.to else {}
     called = ActionCall(
         action(_ACTIONS[read.kind]), table, arguments, read.position, read.position, read.condition
     )

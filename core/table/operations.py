@@ -23,7 +23,7 @@ from paimark.core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
 STREAM = "write-stream"
-COMPACTION = "compact"
+COMPACTION, ANALYSIS = "compact", "analyze"
 RETIREMENT = "delete-branch"
 # The arguments that an inverse action requires.
 _NEEDED_BY = {
@@ -116,7 +116,7 @@ class Undoable(Record, frozen=True, kw_only=True):
     @property
     def is_compaction(self) -> bool:
         """Whether it changed no rows: whoever could take back what led to `before` can do it from `after`."""
-        return self.action == COMPACTION
+        return self.action in (COMPACTION, ANALYSIS)
 
     @property
     def is_truncation(self) -> bool:

@@ -46,6 +46,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rename-tag": {"name": "v2", "to": "n"},
     "expire-snapshots": {"retain_last": 2},
     "compact": {"full": True},
+    "analyze": {"columns": "*"},
     "delete-branch": {"name": "fix"},
     "replace-main-branch": {"name": "fix"},
     "rescue-commits": {"name": "saved"},
@@ -64,7 +65,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
-REWRITES = ("merge-branch", "rollback", "compact")
+REWRITES = ("merge-branch", "rollback", "compact", "analyze")
 OF_TABLES = ("rename-table", "drop-table", "undrop", "delete-dropped")
 
 

@@ -178,7 +178,7 @@ def test_nothing_is_changed_in_read_only_mode(
         ("delete-savepoint", {"id": True}, "id of delete-savepoint is a whole number, not True"),
         ("create-tag", {"name": 5}, "name of create-tag is a text, not 5"),
         ("replace-main-branch", {"name": "fix", "layout": ""}, "layout of replace-main-branch is empty"),
-        ("delete-branch", {"name": "b", "keep": 1}, "keep of delete-branch is True or False, not 1"),
+        ("delete-branch", {"name": "b", "keep": 1}, "keep of delete-branch is true or false, not 1"),
         ("delete_tag", {"name": "v2"}, "There is no action delete_tag"),
     ],
 )

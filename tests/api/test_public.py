@@ -15,9 +15,9 @@ import pytest
 import paimark
 from paimark import api
 from paimark.core import errors
-from paimark.core.actions.registry import ACTIONS, Argument
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.table.system_tables import SYSTEM_TABLES
-from paimark.results import RESULTS
+from tests.api import methods
 from tests.paimon import read_rows
 
 READING = {
@@ -68,7 +68,6 @@ OPEN = (
     " read_only: 'bool' = False, spark_master: 'str | None' = None,"
     " spark_conf: 'Mapping[str, str] | None' = None) -> 'Warehouse'"
 )
-TYPES = {"text": "str", "choice": "str", "int": "int", "flag": "bool"}
 RECORDS = {
     "snapshots": paimark.Snapshot,
     "savepoints": paimark.Savepoint,
@@ -106,10 +105,6 @@ def own_methods(kind: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(kind, inspect.isroutine) if not name.startswith("_")}
 
 
-def method_of(action: str) -> str:
-    return action.replace("-", "_")
-
-
 def test_each_name_is_there_and_no_other() -> None:
     there = {name for name, value in vars(api).items() if not isinstance(value, ModuleType)}
     public = {name for name in there if not name.startswith("_")} - {"Any", "TYPE_CHECKING", "annotations"}
@@ -126,34 +121,16 @@ def test_every_error_a_person_may_see_is_public() -> None:
 
 def test_signatures_are_as_promised() -> None:
     assert str(inspect.signature(paimark.open)) == OPEN
-    for kind, methods in READING.items():
-        assert {name: str(inspect.signature(getattr(kind, name))) for name in methods} == methods
-    actions = set(map(method_of, ACTIONS))
+    for kind, reading in READING.items():
+        assert {name: str(inspect.signature(getattr(kind, name))) for name in reading} == reading
+    actions = {name.replace("-", "_") for name in DECLARED}
     assert {kind: own_methods(kind) - actions for kind in READING} == {
-        kind: set(methods) for kind, methods in READING.items()
+        kind: set(reading) for kind, reading in READING.items()
     }
 
 
-@pytest.mark.parametrize("name", ACTIONS)
-def test_every_action_is_a_method_with_its_arguments_and_its_result(name: str) -> None:
-    # A dropped table is none, so the warehouse has these, with its name.
-    kind = paimark.Warehouse if ACTIONS[name].of_no_table else paimark.Table
-    signature = inspect.signature(getattr(kind, method_of(name)))
-    parameters = list(signature.parameters.values())[1 + ACTIONS[name].of_no_table :]
-    assert signature.return_annotation == RESULTS[name].__name__
-    assert [promised(each) for each in ACTIONS[name].arguments] == [
-        (each.name, each.annotation, each.default, each.kind) for each in parameters
-    ]
-
-
-def promised(argument: Argument) -> tuple[str, str, object, object]:
-    kind, only = TYPES[argument.kind], inspect.Parameter.KEYWORD_ONLY
-    if argument.required:
-        return argument.name, kind, inspect.Parameter.empty, only
-    if argument.kind == "flag":
-        return argument.name, kind, bool(argument.default), only
-    nullable = kind if argument.default is not None else f"{kind} | None"
-    return argument.name, nullable, argument.default, only
+def test_the_methods_of_actions_are_those_that_are_declared() -> None:
+    assert methods.PATH.read_text() == methods.source(), "run `make methods`"
 
 
 @pytest.mark.parametrize("name", RECORDS)

@@ -258,11 +258,12 @@ def test_characters_that_an_encoding_lacks_can_still_be_told_apart(
     assert "caf\\xe9~" in ran.out and "---" in ran.out and "?" not in ran.out
 
 
-def test_a_shell_completes_commands_and_their_options(tmp_path: Path) -> None:
+def test_a_shell_completes_commands_options_and_values(warehouse: Path) -> None:
     """The shell calls the program without any word: they are in its environment."""
 
     def follows(*words: str) -> list[str]:
         asked = {
+            "PAIMARK_WAREHOUSE": str(warehouse),
             "_PAIMARK_COMPLETE": "bash_complete",
             "COMP_WORDS": " ".join(["paimark", *words]),
             "COMP_CWORD": str(len(words)),
@@ -274,6 +275,15 @@ def test_a_shell_completes_commands_and_their_options(tmp_path: Path) -> None:
     assert follows("create-s") == ["create-savepoint"]
     assert follows("snapshots", "--li") == ["--limit"]
     assert follows("snapshots", "--limit", "1", "--out") == ["--output"]
+    # A name that a shell would run is not offered.
+    shutil.copytree(warehouse / "shop.db/orders", warehouse / "shop.db/$(id)")
+    assert follows("snapshots", "sh") == ["shop.events", "shop.orders"]
+    orders = warehouse / "shop.db/orders"
+    shutil.copy(orders / "tag/tag-v2", orders / "tag/tag-v2;id")
+    assert follows("delete-tag", "shop.orders", "") == ["v2"]
+    assert follows("rename-tag", "shop.orders", "--to", "x", "--name", "v") == ["v2"]
+    assert follows("replace-main-branch", "shop.orders", "--layout", "p") == ["pointer"]
+    assert not any(follows("delete-tag", "shop.missing", ""))
     ran = program(environment={"_PAIMARK_COMPLETE": "zsh_source"})
     assert ran.code == 0 and "_PAIMARK_COMPLETE=zsh_complete" in ran.out
 

@@ -24,8 +24,8 @@ from tests.faults.fault_files import Film, Point
 RECOVERY = "recover"
 # They plan and run other actions.
 OTHERS = {"redo", "restore"}
-# The engine does all of it: `tests.spark.library.test_compaction` kills that.
-OF_THE_ENGINE = {"compact"}
+# The engine does all of it: `tests.spark.library` kills that.
+OF_THE_ENGINE = {"compact", "analyze"}
 
 
 class CrashPoint(NamedTuple):

@@ -52,6 +52,7 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("rename-tag", {"name": "v2", "to": "new"}),
     ("expire-snapshots", {"retain_last": 2}),
     ("expire-snapshots", {"older_than": "1 h"}),
+    ("analyze", {"columns": "*"}),
     ("compact", {}),
     ("compact", {"full": True, "branch": "fix"}),
     ("drop-table", {}),

@@ -8,10 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
@@ -57,6 +59,7 @@ import org.apache.paimon.types.DataTypeFamily;
 import org.apache.paimon.types.DataTypeJsonParser;
 import org.apache.paimon.types.DataTypeRoot;
 import org.apache.paimon.types.DataTypes;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
 import org.apache.paimon.utils.InternalRowUtils;
@@ -128,6 +131,8 @@ public final class Oracle {
                 return lookUp();
             case "compact":
                 return compact();
+            case "statistics":
+                return statistics();
             case "delete-rows":
                 return deleteRows();
             case "expire":
@@ -370,6 +375,17 @@ public final class Oracle {
     }
 
     /** Full compaction of every bucket; of a table without buckets, of every partition with two files. */
+    /** The number of rows, and of each column: how many values, the least, the greatest, nulls, the greatest length. */
+    private Object statistics() throws Exception {
+        Statistics known = fileStoreTable().statistics().get();
+        Map<String, Object> told = new TreeMap<>();
+        told.put("", known.mergedRecordCount().getAsLong());
+        known.colStats().forEach((name, of) -> told.put(name, Arrays.asList(of.distinctCount().getAsLong(),
+                of.min().map(Object::toString).orElse(null), of.max().map(Object::toString).orElse(null),
+                of.nullCount().getAsLong(), of.maxLen().getAsLong())));
+        return told;
+    }
+
     private Object compact() throws Exception {
         FileStoreTable table = fileStoreTable().copy(Map.of("compaction.min.file-num", "2", "write-only", "false"));
         BatchWriteBuilder builder = table.newBatchWriteBuilder();

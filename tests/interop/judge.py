@@ -135,6 +135,10 @@ class Judge:
         """Full compaction."""
         self._ask("compact", warehouse, table)
 
+    def statistics(self, warehouse: Path, table: str) -> Any:
+        """Those of an analysis: by column `[values, least, greatest, nulls, greatest length]`; rows by ""."""
+        return self._ask("statistics", warehouse, table)
+
     def delete_rows(self, warehouse: Path, table: str, numbers: Sequence[int]) -> None:
         """Delete rows by their number in each data file, with deletion vectors. No keys, no buckets."""
         self._ask("delete-rows", warehouse, table, numbers=list(numbers))

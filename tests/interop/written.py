@@ -1,4 +1,4 @@
-"""Write tables without Spark, with the same two functions that Spark's tasks and driver call."""
+"""Tables of Paimon's own types, written by pypaimon."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType, DataField, PyarrowFieldParser
 
-from paimark.core.spark.writing.row_files import commit_rows, write_rows
-from paimark.core.spark.writing.write import find_target
+from tests.paimon import commit
 
 _EPOCH = datetime(1970, 1, 1)
 
@@ -75,12 +74,13 @@ class Table:
 
     def write(self, rows: Sequence[Sequence[Any]], *, overwrite: bool = False) -> None:
         """Commit rows, with values in the order of the columns."""
-        target = find_target({"warehouse": str(self.warehouse), "table": self.name}, overwrite)
+        commit(self.warehouse, self.name, pa.Table.from_batches([self.batch(rows)]), overwrite=overwrite)
+
+    def batch(self, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
         arrays = [
             pa.array([row[index] for row in rows], field.type) for index, field in enumerate(self._schema)
         ]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-        commit_rows(target, [write_rows(target, [batch])])
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def files(self) -> set[Path]:
         return {path for path in self.directory.rglob("*") if path.is_file()}

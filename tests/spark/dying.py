@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from paimark.core.spark.streaming import batch_commit, commit_attempts
+from paimark.core.spark.library import writes
+from paimark.core.spark.streaming import commit_attempts
 from paimark.core.storage.local import LocalFiles
 
 POINTS = ("before the attempt", "before the snapshot", "before the mark", "before the checkpoint")
@@ -37,4 +38,4 @@ def die_at(point: str, replace: Callable[[object, str, object], None], die: Call
     replace(commit_attempts, "begin", begun)
     replace(LocalFiles, "create", created)
     replace(commit_attempts, "mark_landed", marked)
-    replace(batch_commit, "after_commit", followed)
+    replace(writes, "after_commit", followed)

@@ -23,8 +23,7 @@ from pyspark.sql.types import StructType
 from paimark.core.spark.launch.session import start_spark
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.source import PaimarkSource
-from paimark.core.spark.streaming.writer import PaimarkStreamWriter
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.source_writer import PaimarkWriter
 from tests.spark.dying import die_at
 
 # The compiler that starts fast: these queries are short.
@@ -57,27 +56,23 @@ class Pump(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dying(PaimarkSource):
-    """Its process is killed at the point that the option `dies` names."""
+    """Its process is killed at the point that the option `dies` names, if it is given."""
 
-    @classmethod
-    def name(cls) -> str:
-        return "dying"
-
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DyingWriter:
-        point = self.options.pop("dies")
-        return DyingWriter(super().streamWriter(schema, overwrite).target, point)
+    def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
+        point = self.options.pop("dies", "")
+        return DyingWriter(super().writer(schema, overwrite), point)
 
 
-class DyingWriter(PaimarkStreamWriter):
-    def __init__(self, target: WriteTarget, point: str) -> None:
-        super().__init__(target)
+class DyingWriter(PaimarkWriter):
+    def __init__(self, writer: PaimarkWriter, point: str) -> None:
+        self.__dict__.update(writer.__dict__)
         self._point = point
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         # A process that lives on commits for other queries.
         with pytest.MonkeyPatch.context() as patched:
             die_at(self._point, patched.setattr, kill)
-            super().commit(messages, batchId)
+            super().commit(messages)
 
 
 def kill() -> None:
@@ -110,8 +105,7 @@ def _rows(session: SparkSession, pump: Pump) -> DataFrame:
 
 
 def _writer(rows: DataFrame, pump: Pump) -> DataStreamWriter:
-    dies = {"dies": pump.dies} if pump.dies else {}
-    writer = rows.writeStream.format("dying" if pump.dies else "paimark").options(**pump.sink, **dies)
+    writer = rows.writeStream.format("paimark").options(**pump.sink, dies=pump.dies)
     writer = writer.option("checkpointLocation", pump.checkpoint)
     if pump.until or pump.to_end:
         return writer.trigger(processingTime="50 milliseconds")

@@ -4,42 +4,43 @@ from __future__ import annotations
 
 import pytest
 
-from paimark.core.actions.registry import ACTIONS, Argument
+from paimark.core.actions.declared.kinds import Argument, Choice
+from paimark.core.actions.registry import ACTIONS
 from paimark.core.errors import StatementFailed
 from paimark.core.statements.call import ActionCall, action_of_call
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement
-
-# One value of each kind, as SQL and as the action gets it.
-GIVEN: dict[str, tuple[str, object]] = {
-    "text": ("'a''b'", "a'b"),
-    "choice": ("'a''b'", "a'b"),
-    "int": ("7", 7),
-    "flag": ("true", True),
-}
 
 
 def action_of(sql: str, database: str | None = None) -> ActionCall:
     return action_of_call(read_statement(sql), database)
 
 
-def sample_value(argument: Argument) -> str:
-    return GIVEN[argument.kind][0]
+def sample_value(argument: Argument) -> tuple[str, object]:
+    """As SQL, and as the action gets it."""
+    if isinstance(argument, Choice):
+        return f"'{argument.among[-1]}'", argument.among[-1]
+    samples: dict[type, tuple[str, object]] = {
+        str: ("'a''b'", "a'b"),
+        int: ("7", 7),
+        bool: ("true", True),
+    }
+    return samples[argument.takes]
 
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
     action = ACTIONS[name]
     procedure = name.replace("-", "_")
-    places = ["'shop.orders'", *map(sample_value, action.arguments)]
-    names = [f"{each.name.replace('-', '_')} => {sample_value(each)}" for each in reversed(action.arguments)]
+    places = ["'shop.orders'", *(sample_value(each)[0] for each in action.arguments)]
+    names = [f"{each.name} => {sample_value(each)[0]}" for each in reversed(action.arguments)]
     by_place = action_of(f"CALL sys.{procedure}({', '.join(places)})")
     names.append("table => 'shop.orders'")
     by_name = action_of(f"CALL SYS.{procedure.upper()}({', '.join(names)})")
     assert by_place.action is by_name.action is action
     assert by_place.table == by_name.table == TablePath("shop", "orders")
     assert by_place.arguments == by_name.arguments
-    assert by_place.arguments == {each.name: GIVEN[each.kind][1] for each in action.arguments}
+    assert by_place.arguments == {each.name: sample_value(each)[1] for each in action.arguments}
 
 
 def test_what_is_left_out_has_its_default() -> None:

@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.actions.declared.kinds import Value
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.cells import cut, fit, width_of, wrap
 from paimark.core.export.difference_rows import value_text
 from paimark.core.export.json_rows import as_text
@@ -21,8 +24,8 @@ from paimark.tui.formats import LONGEST, copied_cells, format_value, short_user,
 from paimark.tui.query.history import QueryExecution, add_to_history, read_history
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.statements import select_all
-from paimark.tui.records.row_actions import arguments_from
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.records.row_actions import seen
+from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.clipboard import MOST_BYTES, copy_sequence
 from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
@@ -118,6 +121,10 @@ def test_the_prepared_statement_reads_the_row() -> None:
     assert select_all(ORDERS, RowVersion()) == "SELECT *\nFROM shop.orders"
 
 
+def arguments_from(name: str, target: Target, row: RowVersion, *, newest: bool | None) -> dict[str, Value]:
+    return DECLARED[name].of(seen(target, row, newest=newest))
+
+
 def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
     row = RowVersion(version="snapshot.3", snapshot_id=3)
     branch = Target(ORDERS.table, "b")
@@ -138,7 +145,11 @@ def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
     assert arguments_from("delete-tag", branch, RowVersion(tag="v2"), newest=False) == of_branch
     saved = RowVersion(tag="savepoint.1")
     assert arguments_from("delete-tag", ORDERS, saved, newest=False) == {}
-    assert arguments_from("delete-savepoint", ORDERS, saved, newest=False) == {"id": "1"}
+    assert arguments_from("delete-savepoint", ORDERS, saved, newest=False) == {"id": 1}
+    assert arguments_from("create-savepoint", ORDERS, row, newest=None) == {}
+    assert arguments_from("create-tag", ORDERS, row, newest=None) == {"snapshot": 3}
+    assert arguments_from("auto-savepoint", branch, row, newest=None) == {}
+    assert arguments_from("expire-snapshots", branch, row, newest=None) == {"branch": "b"}
 
 
 @pytest.mark.parametrize("width", range(-1, 3))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from paimark.core.actions.context import Context
 from paimark.core.table.layout import TablePath
@@ -18,6 +19,7 @@ from tests.cli.command import Paimark
 from tests.cli.conftest import paimark
 from tests.interop.written import Table
 from tests.paimon import commit
+from tests.spark.library.ways import OwnTable
 from tests.verify.test_verify import problem
 
 __all__ = ["paimark", "with_engine"]
@@ -26,8 +28,8 @@ TABLE = TablePath("d", "t")
 
 
 @pytest.fixture
-def table(tmp_path: Path) -> Table:
-    made = Table(tmp_path / "wh", TABLE.full_name, {"k": "INT", "v": "BIGINT"})
+def table(spark_of_library: SparkSession, tmp_path: Path) -> Table:
+    made = OwnTable(tmp_path / "wh", TABLE.full_name, {"k": "INT", "v": "BIGINT"})
     made.write([(1, 1)])
     return made
 
@@ -89,8 +91,11 @@ def test_a_merge_that_was_overwritten_is_named(context: Context, orders: Path) -
     assert found.cause == "lost" and "Merged branch fix into main of shop.orders" in found.detail
 
 
-def test_an_undo_that_was_overwritten_is_named(with_engine: Context, engine_warehouse: Path) -> None:
-    table, name = Table(engine_warehouse, "undone.t", {"k": "INT", "v": "BIGINT"}), TablePath("undone", "t")
+def test_an_undo_that_was_overwritten_is_named(
+    spark_of_library: SparkSession, with_engine: Context, engine_warehouse: Path
+) -> None:
+    name = TablePath("undone", "t")
+    table = OwnTable(engine_warehouse, name.full_name, {"k": "INT", "v": "BIGINT"})
     for key in (1, 2):
         table.write([(key, key)])
     stock_commits(table)

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from textual.binding import Binding
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.config import OwnCommand, Settings
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.redaction import redacted, without_secrets
@@ -22,7 +23,7 @@ from paimark.core.table.layout import MAIN
 from paimark.core.table.names import near_names
 from paimark.tui.keys.bindings import Scope
 from paimark.tui.keys.rebinding import keymap_of
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 
 PLACEHOLDERS = ("warehouse", "database", "table", "branch", "version", "snapshot_id", "tag", "name")

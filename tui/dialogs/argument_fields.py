@@ -10,13 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from paimark.core.actions.registry import Action, Argument
-from paimark.core.config import FALSE_WORDS, TRUE_WORDS
+from paimark.core.actions.declared.kinds import Argument
+from paimark.core.actions.registry import Action
 from paimark.core.text import clean_text
 from paimark.tui.keymap import hidden
 from paimark.tui.widgets.clean_input import CleanInput
-
-_FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, "n"), False)
 
 
 class FieldInput(CleanInput):
@@ -101,7 +99,7 @@ class ArgumentFields:
     def said(self) -> str:
         """The arguments as one quiet line: `name fix_prices · layout pointer`."""
         values = ((each.argument, each.input.value.strip()) for each in self._fields.values())
-        flags = {each.name for each in self._arguments if each.kind == "flag"}
+        flags = {each.name for each in self._arguments if each.takes is bool}
         return " · ".join(
             f"{name} {value}" for name, value in values if value and not (name in flags and value == "no")
         )
@@ -126,16 +124,12 @@ class ArgumentFields:
         if missing := self.missing:
             others = {each.name: f"{each.name} or {each.unless}" for each in self._arguments if each.unless}
             return f"Fill in: {', '.join(others.get(each.argument, each.argument) for each in missing)}."
-        flags = [each.name for each in self._arguments if each.kind == "flag"]
-        words = ((name, self.values.get(name, False)) for name in flags)
-        return next(
-            (
-                f"{name} is yes or no: {word!r} is neither."
-                for name, word in words
-                if word not in (True, False)
-            ),
-            "",
-        )
+        for argument, text in self._written():
+            try:
+                argument.read(text)
+            except ValueError as error:
+                return f"{argument.name} {error}."
+        return ""
 
     @property
     def is_confirmed(self) -> bool:
@@ -143,10 +137,18 @@ class ArgumentFields:
 
     @property
     def values(self) -> dict[str, object]:
-        """The values by argument."""
-        fields = [(each, self._fields[each.name]) for each in self._arguments if each.name in self._fields]
-        texts = ((argument, field.input.value.strip()) for argument, field in fields)
-        return {argument.name: _value(argument, text) for argument, text in texts if text} | self._several
+        """The values by argument, if there is no `problem`."""
+        return {**{each.name: each.read(text) for each, text in self._written()}, **self._several}
+
+    def _written(self) -> Iterator[tuple[Argument, str]]:
+        """What is in the fields that are not empty."""
+        for each in self._arguments:
+            if each.name in self._fields and (text := self._fields[each.name].input.value.strip()):
+                yield each, text
+
+    def text(self, name: str) -> str:
+        """What is in the field of an argument."""
+        return self._fields[name].input.value.strip()
 
     def fill(self, name: str, value: str) -> bool:
         """Set the field of an argument; return whether the value changed."""
@@ -156,22 +158,10 @@ class ArgumentFields:
 
 
 def _what_to_write(argument: Argument) -> str:
-    return clean_text(f"yes or no. {argument.help}" if argument.kind == "flag" else argument.help)
+    return clean_text(f"yes or no. {argument.help}" if argument.takes is bool else argument.help)
 
 
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "" if value is None else str(value)
-
-
-def _value(argument: Argument, text: str) -> object:
-    """Convert the typed text for the action. An invalid number stays text, and the action refuses it.
-
-    A word that is neither yes nor no stays text, for `problem`.
-    """
-    if argument.kind == "int" and text.isascii() and text.isdigit():
-        return int(text)
-    if argument.kind == "flag":
-        return _FLAGS.get(text.lower(), text)
-    return text

@@ -2,74 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from paimark.core.actions.change.operations import stacks_of
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.actions.known_names import known_names
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
-from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import branch_names, branch_root, main_root
-from paimark.core.table.operations import read_operations
-from paimark.core.table.savepoints import SavepointManager
+from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
 from paimark.tui.theme import Line
 
 # The names on a line; a table may have thousands.
 _MOST = 12
 
-# Tags that Paimark makes; each is deleted with what needs it.
-_NOT_GIVEN = (SAVEPOINT_TAG_PREFIX, *PIN_PREFIXES)
-
-# The arguments are the table, and the branch that the dialog begins with; None for main.
-Names = Callable[[Files, TablePath, str | None], Sequence[str]]
-
-
-def _tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """The tags of the branch, including those of savepoints, which come first, the newest in front."""
-    root = main_root(files, table) if branch is None else branch_root(files, table, branch)
-    names = Lineage(files, root).tag_names()
-    saved = {name for name in names if name.startswith(SAVEPOINT_TAG_PREFIX)}
-    newest_first = sorted(saved, key=lambda name: number_in(name, SAVEPOINT_TAG_PREFIX) or 0, reverse=True)
-    return [*newest_first, *(name for name in names if name not in saved)]
-
-
-def _given_tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    return [name for name in _tags(files, table, branch) if not name.startswith(_NOT_GIVEN)]
-
-
-def _savepoints(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """The savepoints of all branches, because ids are unique within the table."""
-    return [str(each) for each in reversed(SavepointManager(files, table).ids())]
-
-
-def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """The branches that are not main."""
-    main = main_root(files, table).branch
-    return [name for name in branch_names(files, table) if name != main]
-
-
-def _operations(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """What a restore can go to: what can be undone, and what was undone last; the newest first."""
-    now = stacks_of(files, table)
-    reachable = {each.token for each in now.undo} | {each.token for each in now.redo}
-    made = [each for each in read_operations(files, table) if each.token in reachable]
-    return [*(f"{each.number} {each.action}" for each in reversed(made)), "0 for before all"]
-
-
-_NAMES: Mapping[tuple[str, str], Names] = {
-    ("create-branch", "tag"): _tags,
-    ("rollback", "to"): _tags,
-    ("delete-savepoint", "id"): _savepoints,
-    ("restore", "to"): _operations,
-    **{(action, "name"): _given_tags for action in ("delete-tag", "rename-tag")},
-    **{(action, "name"): _others for action in ("merge-branch", "replace-main-branch", "delete-branch")},
-}
-
 
 def known_lines(files: Files, table: TablePath, action: str, branch: str | None) -> Mapping[str, Line]:
-    """A line for each argument that names something. For a thread. Raises the errors of reads."""
-    asked = {argument: names for (of, argument), names in _NAMES.items() if of == action}
-    return {argument: _line(argument, names(files, table, branch)) for argument, names in asked.items()}
+    """A line for each argument that has to be given and names something; `branch` is that of the dialog.
+
+    For a thread. Raises the errors of reads.
+    """
+    needed = [each for each in DECLARED[action].arguments if each.required or each.unless]
+    known = ((each.name, known_names(each, files, table, branch)) for each in needed)
+    return {name: _line(name, names) for name, names in known if names is not None}
 
 
 def _line(argument: str, names: Sequence[str]) -> Line:

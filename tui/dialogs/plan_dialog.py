@@ -378,7 +378,7 @@ class PlanDialog(Dialog[Outcome | None]):
         if (branch := self._compared) is not None:
             from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
 
-            file = str(self._fields.values.get(_RESOLVE, ""))
+            file = self._fields.text(_RESOLVE)
             screen = ConflictsScreen(self._session, self._table, branch, file)
             await self.app.push_screen(screen, self._resolve)
 

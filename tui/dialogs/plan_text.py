@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
-from paimark.core.actions.registry import ACTIONS
 from paimark.core.errors import Cancelled, PaimarkError
 from paimark.core.figures import size
 from paimark.core.text import clean_text
@@ -18,7 +18,7 @@ _COMMAND = re.compile(r"`paimark ([a-z-]+)(?: (?!--)[^` ]+)?`")
 
 # Text in backquotes, which is a command, or an option outside of it.
 _OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
-_FIELDS = {argument.name for action in ACTIONS.values() for argument in action.arguments}
+_FIELDS = {argument.name for action in DECLARED.values() for argument in action.arguments}
 
 
 # By kind of item: the ink of its label.
@@ -88,7 +88,7 @@ def by_keys(hint: str) -> str:
 
     def written(match: re.Match[str]) -> str:
         name = match[1]
-        return f"`{palette_key()}` {name}" if name in ACTIONS else match[0]
+        return f"`{palette_key()}` {name}" if name in DECLARED else match[0]
 
     return by_fields(_COMMAND.sub(written, hint))
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.definition.retention import retention_options
@@ -26,7 +27,7 @@ from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values
 from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
 from paimark.tui.records.sources import GridColumn, Records
-from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.table.layout import TablePath
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid

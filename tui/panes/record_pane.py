@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.definition.units import unit_of
@@ -23,7 +24,7 @@ from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.remembered.state import GridLook
-from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
@@ -109,10 +110,10 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         """Stop a running count; return whether there was one."""
         return False
 
-    def acts_on_newest(self, action: str) -> bool:
-        """Whether an action takes the newest snapshot, and not that of the row."""
-        # By default a savepoint is made of the newest snapshot.
-        return action == "create-savepoint"
+    @property
+    def newest(self) -> bool | None:
+        """Whether actions take the newest snapshot, and not that of the row; None if each has its own way."""
+        return None
 
     def sign(self, index: int) -> str:
         """One character to show before the row: `!` if something is wrong with the record."""

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, duration, exact_moment, exact_time
 from paimark.core.storage.files import Files
@@ -21,7 +22,7 @@ from paimark.tui.panes.pane_rows import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.record_key import RecordKey, commit_of
 from paimark.tui.records.sources import GridColumn, Records
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.session import Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, exact_time
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import Root
@@ -19,7 +20,7 @@ from paimark.tui.panes.pane_rows import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.sources import GridColumn, Records
-from paimark.tui.session import Opened, RowVersion, Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport
 

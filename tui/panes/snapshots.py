@@ -11,6 +11,7 @@ import msgspec
 from textual import events
 from textual.timer import Timer
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import exact_moment, exact_time
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, in_order_of_makers, number_in
@@ -33,7 +34,7 @@ from paimark.tui.records.record_key import (
     snapshot_key,
 )
 from paimark.tui.records.sources import GridColumn, Records, user_cell
-from paimark.tui.session import Opened, RowVersion, Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import Slot, ThreadReport
 
@@ -253,7 +254,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         number = number_in(name, "snapshot.")
         return None if number is None else self.rows.find_id(number)
 
-    def acts_on_newest(self, action: str) -> bool:
+    @property
+    def newest(self) -> bool | None:
         """True if the cursor is still on the newest snapshot, and the pane does not have the focus."""
         return self.grid.index == 0 and not self.has_focus_within
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.quoting import literal
 from paimark.core.table.layout import MAIN
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.session import Target
 
 
 def select_all(target: Target, version: RowVersion) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted
 from paimark.core.table.layout import MAIN
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.named_keys import delete_key, key, mark_key, unmark_key
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.session import Target
 
 
 class Mark(msgspec.Struct, frozen=True):

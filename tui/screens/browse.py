@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.table.layout import TablePath
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.opening import Opening
@@ -21,7 +22,7 @@ from paimark.tui.query.drafts import Drafts
 from paimark.tui.query.statements import select_all
 from paimark.tui.records.location_history import LocationHistory, keep_place
 from paimark.tui.records.marks import Mark, marked_words
-from paimark.tui.records.row_actions import DELETING, tabs_of
+from paimark.tui.records.row_actions import tabs_of
 from paimark.tui.screens.beginning import Beginning
 from paimark.tui.screens.browse_keys import (
     BROWSE,
@@ -37,7 +38,7 @@ from paimark.tui.screens.row_dialogs import RowDialogs
 from paimark.tui.screens.selected_rows import SelectedRows
 from paimark.tui.screens.sidebar import Sidebar
 from paimark.tui.screens.table_summary import TableSummary
-from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.session import Session, Target
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
@@ -384,9 +385,6 @@ class BrowseScreen(Backdrop):
 
     async def action_peek(self) -> None:
         await self.dialogs.open_peek()
-
-    async def action_delete(self) -> None:
-        await self.dialogs.open_action(DELETING[self.tabs.current])
 
     async def action_act(self, name: str) -> None:
         await self.dialogs.open_action(name)

@@ -11,7 +11,7 @@ from textual.screen import Screen
 
 from paimark.tui.keymap import hidden
 from paimark.tui.named_keys import how_to_quit, key, tab_key
-from paimark.tui.records.row_actions import tabs_of
+from paimark.tui.records.row_actions import DELETE, KEYS, tabs_of
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import bindings_of
 from paimark.tui.widgets.key_bar import written
@@ -36,7 +36,7 @@ NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo", "act.redo")
 NEVER_WAIT = ("app.quit", "app.interrupt", "app.suspend", "query.leave")
 
 # Actions that need a table.
-OF_A_TABLE = ("act", "delete", "copy", "record", "copy_record", "mark", "diff", "changes", "peek", "protect")
+OF_A_TABLE = ("act", "copy", "record", "copy_record", "mark", "diff", "changes", "peek", "protect")
 # The ids of the most important bindings of a tab, which the key bar shows before the general ones.
 FIRST_ON: Mapping[Tab, Sequence[str]] = {
     Tab.SAVEPOINTS: ("act.branch", "act.delete"),
@@ -50,10 +50,7 @@ _MOST_NAMED = 5
 
 # What keys do, by the ids of their bindings, for the message on a tab where they can't.
 _DOES = {
-    "act.merge": "merges a branch",
-    "act.replace": "makes a branch main",
-    "act.rename": "renames a tag",
-    "act.delete": "deletes a savepoint, branch or tag",
+    **{each.id: each.third for each in KEYS.values() if each.third},
     "act.protect": "protects a branch",
     "browse.diff": "compares two versions",
     "browse.diff_before": "shows what a snapshot changed",
@@ -77,39 +74,15 @@ _DOES = {
     "sheet.save": "saves the query to a .sql file",
 }
 
-# The keys that open the dialogs of actions.
-ACTION_KEYS = {
-    "create-savepoint": "s",
-    "create-branch": "b",
-    "create-tag": "t",
-    "rename-tag": "T",
-    "merge-branch": "m",
-    "replace-main-branch": "R",
-    "rollback": "B",
-    "undo": "u",
-    "redo": "U",
-}
-
-
 # Prefixes of binding ids: keys of a pane that also work while the tables have the focus.
 _BESIDE = ("query.run", "query.history", "query.export", "sheet.", "branches.", "schema.", "timeline.")
 
 
-def _plans(id_: str, action: str, description: str, what: str, *, show: bool = True) -> Binding:
-    return Binding(ACTION_KEYS[action], f"act('{action}')", description, tooltip=what, show=show, id=id_)
-
-
 BROWSE: list[BindingType] = [
-    _plans("act.savepoint", "create-savepoint", "savepoint", "make a savepoint"),
-    _plans("act.branch", "create-branch", "branch", "make a branch from the snapshot, tag or savepoint"),
-    _plans("act.tag", "create-tag", "tag", "name the snapshot"),
-    _plans("act.rename", "rename-tag", "rename", "give the tag another name"),
-    Binding("x", "delete", "delete", tooltip="delete the savepoint, tag or branch", id="act.delete"),
-    _plans("act.merge", "merge-branch", "merge", "merge the branch"),
-    _plans("act.replace", "replace-main-branch", "make main", "make the branch main"),
-    _plans("act.rollback", "rollback", "roll back", "give main the rows of this version", show=False),
-    _plans("act.undo", "undo", "undo", "take back the last change of the table", show=False),
-    _plans("act.redo", "redo", "redo", "do again what the last undo took back", show=False),
+    *(
+        Binding(each.key, f"act('{name}')", each.label, tooltip=each.does, show=each.is_in_bar, id=each.id)
+        for name, each in KEYS.items()
+    ),
     Binding(
         "P",
         "protect",
@@ -196,7 +169,7 @@ def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     tabs = tabs_of(action, parameters)
     if tab in tabs:
         return ""
-    if (action, tab) == ("delete", Tab.SNAPSHOTS):
+    if (parameters, tab) == ((DELETE,), Tab.SNAPSHOTS):
         return f"Snapshots go by expiry: `{key('app.palette', ':')}` expire-snapshots deletes the oldest"
     return _where(binding, pressed, tabs, tab)
 

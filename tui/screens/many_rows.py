@@ -7,21 +7,15 @@ from typing import Any
 
 import msgspec
 
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.actions.declared.kinds import Argument, Value
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted
 from paimark.tui.named_keys import delete_key, key, mark_key, unmark_key
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.marks import Mark
-from paimark.tui.records.row_actions import DELETE, arguments_from
-from paimark.tui.session import RowVersion, Target
-
-# The actions on several rows, each with the argument that differs between the rows.
-_VARIED = {
-    "create-savepoint": "snapshot",
-    "create-tag": "snapshot",
-    "delete-branch": "name",
-    "delete-savepoint": "id",
-    "delete-tag": "name",
-}
+from paimark.tui.records.row_actions import DELETE, seen
+from paimark.tui.session import Target
 
 
 class Several(msgspec.Struct, frozen=True):
@@ -33,9 +27,11 @@ class Several(msgspec.Struct, frozen=True):
 
 def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> Several | None:
     """The action on the marked rows of the pane; None if it is for one row."""
-    if len(marks) < 2 or name not in (*_VARIED, DELETE) or not isinstance(pane, RecordPane):
+    declared = DECLARED.get(name)
+    varied = None if declared is None else declared.varied
+    if len(marks) < 2 or not (varied or name == DELETE) or not isinstance(pane, RecordPane):
         return None
-    if name == DELETE:
+    if declared is None or varied is None:
         savepoints, branches = key("tab.savepoints", "2"), key("tab.branches", "3")
         tabs = f"{savepoints} savepoints, {branches} branches, {key('tab.tags', '4')} tags"
         return Several({}, f"{delete_key()} deletes several on their own tabs: {tabs}")
@@ -45,10 +41,8 @@ def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> S
         return Several(
             {}, f"{counted(len(marks), 'row')} are marked, {here}: {unmark_key()} takes the marks away"
         )
-    varied = _VARIED[name]
-    return _together(
-        name, varied, [(mark.label, arguments_from(name, target, row, newest=False)) for mark, row in rows]
-    )
+    given = [(mark.label, declared.of(seen(target, row, newest=False))) for mark, row in rows]
+    return _together(name, varied, given)
 
 
 def marked_rows(pane: RecordPane[Any], marks: Sequence[Mark]) -> list[tuple[Mark, RowVersion]]:
@@ -63,7 +57,8 @@ def marked_rows(pane: RecordPane[Any], marks: Sequence[Mark]) -> list[tuple[Mark
     return rows
 
 
-def _together(name: str, varied: str, rows: Sequence[tuple[str, dict[str, object]]]) -> Several:
+def _together(name: str, argument: Argument, rows: Sequence[tuple[str, dict[str, Value]]]) -> Several:
+    varied = argument.name
     lacking = [label for label, arguments in rows if arguments.get(varied) is None]
     if lacking:
         return Several(
@@ -73,6 +68,6 @@ def _together(name: str, varied: str, rows: Sequence[tuple[str, dict[str, object
     if any(each != others[0] for each in others):
         return Several({}, "The marked rows are of several branches: mark those of one")
     values = [*dict.fromkeys(arguments[varied] for _, arguments in rows)]
-    if varied != "name":
-        values.sort(key=lambda value: int(str(value)))
+    if argument.takes is int:
+        values.sort(key=int)
     return Several({**others[0], varied: values})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.query.statements import select_all
 from paimark.tui.screens.open_tabs import OpenTabs
-from paimark.tui.session import RowVersion
 from paimark.tui.work.engine_room import EngineRoom
 
 # In characters: the search for the statement at the caret is slow in a longer text.

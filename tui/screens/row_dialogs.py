@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import minute
 from paimark.core.table.catalog import databases
 from paimark.core.table.layout import MAIN
@@ -16,18 +18,17 @@ from paimark.tui.messages import Say, StatusShown
 from paimark.tui.panes.pane import WithChange
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.row_actions import (
-    DELETE,
-    OF_THE_TABLE,
     PROTECTING,
     RowAction,
-    arguments_from,
+    on_row,
+    on_tab,
     protection_of,
-    why_no_object,
+    seen,
 )
 from paimark.tui.screens.many_rows import several
 from paimark.tui.screens.open_tabs import OpenTabs
 from paimark.tui.screens.selected_rows import SelectedRows
-from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.work.background import Slot, ThreadReport
 
@@ -89,20 +90,22 @@ class RowDialogs:
 
         `by_name`: it was chosen by its name, not by a key for the row. Then the dialog asks for the object.
         """
-        target = self._tabs.target
+        target, verb = self._tabs.target, name
+        name = on_tab(verb, self._tabs.current)
         if target is None or await self._act_on_several(name, target):
             return
-        if name not in OF_THE_TABLE and self._rows.says_not_one():
+        name = on_row(name, verb, self._version)
+        is_of_table = name in DECLARED and DECLARED[name].is_of_table
+        if not is_of_table and self._rows.says_not_one():
             return
         if await self._act_on_object(name, target):
             return
-        pane = self._tabs.pane
-        newest = pane.acts_on_newest(name) if isinstance(pane, RecordPane) else name == "create-savepoint"
-        arguments = arguments_from(name, target, self._version, newest=newest)
-        if not by_name and (reason := why_no_object(name, arguments, self._version)):
+        pane, declared = self._tabs.pane, DECLARED[name]
+        row = seen(target, self._version, newest=pane.newest if isinstance(pane, RecordPane) else None)
+        if not by_name and (reason := declared.why_not(row)):
             self._say(reason, "warn")
         else:
-            await self._plan(name, target, arguments)
+            await self._plan(name, target, dict[str, object](declared.of(row)))
 
     async def open_protection(self) -> None:
         """Open the dialog that protects the branch under the cursor from stock expiry."""
@@ -133,10 +136,10 @@ class RowDialogs:
         pane = self._tabs.pane
         actions = pane.row_actions(name) if isinstance(pane, RecordPane) else None
         if actions is None or not (actions.choices or actions.why_none):
-            if name == DELETE:
-                # DELETE is not an action: the row defines which action deletes its object.
-                self._say("There is no row here that could be deleted", "warn")
-            return name == DELETE
+            if name not in DECLARED:
+                # A verb is not an action: the row defines which action is meant.
+                self._say(f"There is no row here to {name}", "warn")
+            return name not in DECLARED
         if not actions.choices:
             self._say(actions.why_none, "warn")
         elif len(actions.choices) == 1:

@@ -52,17 +52,14 @@ def _is_compared(seen: Seen, *both: int | str) -> bool:
 
 
 def repair_statement(known: Known) -> str:
-    """The statement that writes all rows with the right prices into the person's branch."""
-    return (
-        f"INSERT INTO {Target(TABLE, known.branch).sql_name}\n"
-        "SELECT order_id, customer_id, product, quantity, abs(price) AS price, status, ordered_on\n"
-        f"FROM {Target(TABLE).sql_name}"
-    )
+    """The statement that puts the prices right on the person's branch."""
+    return f"UPDATE {Target(TABLE, known.branch).sql_name}\nSET price = abs(price)\nWHERE price < 0"
 
 
 # Replaces the text of the step "repair" once the statement is in the query pane.
 WRITTEN = (
-    "The INSERT writes all rows with the right prices to {1.branch}: {0[query.run]} runs it, in some seconds."
+    "The UPDATE changes only the prices below zero. {0[query.run]} runs it: the plan counts its rows."
+    " {0[dialog.confirm]}, shop.orders and enter confirm it, {0[dialog.apply]} applies, in some seconds."
 )
 
 STEPS = (
@@ -90,15 +87,15 @@ STEPS = (
     Step(
         "branch",
         "a branch",
-        "So load 12 turned prices negative. {0[tab.tags]} has the tags: on month-end press {0[act.branch]}"
-        " for a branch of the last good state, type {1.branch}, press enter, and {0[dialog.apply]} applies.",
+        "So load 12 turned prices negative. Press {0[tab.snapshots]} for the snapshots. On the newest press"
+        " {0[act.branch]}, type {1.branch}, press enter: it becomes a branch, as {0[dialog.apply]} applies.",
         lambda seen, known: "create-branch" in seen.applied,
     ),
     Step(
         "repair",
         "repair",
-        "{1.branch} is the table as it was; main goes on beside it. {0[tour.next]} writes an INSERT of all"
-        " rows with the right prices, and {0[query.run]} runs it, in some seconds.",
+        "{1.branch} has the rows of main, and main goes on beside it. {0[tour.next]} writes an UPDATE that"
+        " puts the prices on {1.branch} right.",
         lambda seen, known: seen.is_repaired,
     ),
     Step(
@@ -111,8 +108,8 @@ STEPS = (
     Step(
         "replace",
         "replace main",
-        "Right prices, nothing else: it should be main. On {1.branch} press {0[act.replace]}. Read the plan;"
-        " {0[dialog.confirm]}, {1.branch} and enter confirm it, {0[dialog.apply]} applies.",
+        "Right prices, nothing else: it should be main. On {1.branch} press {0[act.replace]}. Read the plan:"
+        " {1.branch} has all of main's commits, so nothing is lost, and {0[dialog.apply]} applies.",
         lambda seen, known: "replace-main-branch" in seen.applied,
     ),
     Step(

@@ -14,7 +14,8 @@ from textual.widget import Widget
 from paimark.core.demo.directory import MARKER
 from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.figures import moment
-from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import RecordPane
@@ -252,8 +253,11 @@ def _read_known(session: Session, branch: str | None) -> Known:
 
 
 def _is_repaired(session: Session, target: Target) -> bool:
-    newest = session.open(target).lineage.latest_id()
-    return newest is not None and newest > GOOD
+    """Whether the branch has a commit of its own. Raises `NotFound` if there is no such branch."""
+    files = session.files
+    sides = Side(files, main_root(files, TABLE)), Side(files, TABLE.root(target.branch))
+    fork = find_fork(*sides)
+    return fork is not None and bool(fork.ahead)
 
 
 def make_tour(

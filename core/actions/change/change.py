@@ -131,8 +131,8 @@ class Change(ABC, Generic[S]):
         """Whether `commit` was made, though the journal does not say so. YES stays YES at any later time."""
         return Landed.NO
 
-    def is_overwritten(self, hold: Hold) -> bool:
-        """Whether another engine replaced the commit by its own, before any commit was built on it.
+    def is_void(self, hold: Hold) -> bool:
+        """Whether others undid the commit before anybody knew of it: another engine wrote over it.
 
         `landed` decides then, although the journal says that the change was committed.
         """

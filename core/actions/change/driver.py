@@ -238,7 +238,7 @@ def _take_back(change: Change[msgspec.Struct], hold: Hold) -> None:
 def _landed(change: Change[msgspec.Struct], hold: Hold) -> Landed:
     if hold.journaled.is_taken_back:
         return Landed.NO
-    if hold.journaled.is_committed and not change.is_overwritten(hold):
+    if hold.journaled.is_committed and not change.is_void(hold):
         return Landed.YES
     return change.landed(hold)
 

@@ -1,4 +1,4 @@
-"""Files of a table are merged, and its rows stay the same.
+"""Commits that leave a table's rows as they are: its files are merged, or its statistics are told.
 
 Begin with `compact`.
 """

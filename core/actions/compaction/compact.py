@@ -22,7 +22,7 @@ from paimark.core.errors import Cancelled, FileMissing, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
-from paimark.core.spark.protocol import Compact, TaskResult
+from paimark.core.spark.protocol import Analyze, Compact, TaskResult
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition import kinds
@@ -95,19 +95,28 @@ def _made(
     context: Context, found: Survey, plan: Plan, after: int, progress: Progress
 ) -> tuple[Snapshot | None, str]:
     """The commit, None if there was nothing to do; and what failed of the work that follows it."""
-    root, user = found.root, commit_user(str(uuid.uuid4()))
-    chosen = found.partitions
+    root, chosen = found.root, found.partitions
     order = Compact(
         number=0,
         table=root.table.full_name,
         schema=found.schema.to_json().decode(),
         branch=root.branch,
         follows_main=plan.arguments["branch"] is None,
-        commit_user=user,
+        commit_user=commit_user(str(uuid.uuid4())),
         is_full=plan.arguments["full"] is True,
         partitions=None if chosen is None else tuple(b64encode(each).decode() for each in chosen),
     )
-    answer = TaskResult()
+    return committed(context, root, order, after, progress)
+
+
+def committed(
+    context: Context, root: Root, order: Compact | Analyze, after: int, progress: Progress
+) -> tuple[Snapshot | None, str]:
+    """As the engine commits it: the commit after that snapshot, and what failed of the work that follows it.
+
+    Raises the engine's error if it did not commit, and `Overwritten`.
+    """
+    answer, user = TaskResult(), order.commit_user
     try:
         with engine_of(context) as engine:
             answer = answer_of(engine, order, progress)

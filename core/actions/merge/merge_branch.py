@@ -53,7 +53,6 @@ from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
 from paimark.core.text import lowered
 from paimark.core.working_directory import absolute
 
-_CHOICES = ("fail", "branch", "main")
 # The arguments with which a merge by choices is redone.
 _REQUEST = ("name", "resolve", "resolve_digest")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
@@ -72,8 +71,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """
     name = required_text(arguments, "name")
     choice = text_argument(arguments, "on_conflict") or "fail"
-    if choice not in _CHOICES:
-        raise UsageError(f"on_conflict is {', '.join(_CHOICES[:2])} or {_CHOICES[2]}, not {choice}")
     resolve = text_argument(arguments, "resolve") or None
     if resolve is not None and choice != "fail":
         raise UsageError(f"resolve decides every key in conflict, so on_conflict can't be {choice}")
@@ -217,9 +214,9 @@ class MergeBranch(RewriteByBranch):
         # Before the first try, a missing snapshot is not this merge's.
         return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
 
-    def is_overwritten(self, hold: Hold) -> bool:
+    def is_void(self, hold: Hold) -> bool:
         if not self._is_append:
-            return super().is_overwritten(hold)
+            return super().is_void(hold)
         files, first = self.work.files, self._base.id + 1
         # An expiry keeps the newest snapshot: if that is an earlier one, main was rolled back past the first.
         is_back = 0 < newest_id(files, self.root) < first

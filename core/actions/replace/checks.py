@@ -58,7 +58,7 @@ def require_free(context: Context, takeover: Takeover, replacement: Replacement)
 
 
 def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> None:
-    """The point of no return: main is as planned, and the branch is too, or has only gone on from there.
+    """Main is still as planned, and the branch is too, or has only gone on from there.
 
     Its jobs keep running; main gets their commits too. Raises `Refused`, with both states, and `TakenOver`.
     """

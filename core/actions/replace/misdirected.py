@@ -1,7 +1,7 @@
 """A main-branch file that names another main than the table directory says: nobody could prevent that write.
 
-Every other point of no return is a conditional write. A process that stands still right before it replaces
-the main-branch file, and is taken for dead and recovered meanwhile, still writes the file when it goes on.
+A process that stands still right before it replaces the main-branch file is recovered meanwhile: that writes
+the same. If an undo has taken it back before the process goes on, its write is wrong.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Replace main, step by step, by the main-branch file. Each step is idempotent.
-
-Before the main-branch file names the branch, everything can be taken back; after it, everything is finished.
-"""
+"""Replace main, step by step, by the main-branch file. Each step is idempotent."""
 
 from __future__ import annotations
 
@@ -157,7 +154,7 @@ def take_back(
     branch = between.branch
     if between.archive is not None:
         take_back_copy(files, between.archive, between.main, progress, goes)
-    if not _is_that_branch(files, branch, replacement):
+    if not is_that_branch(files, branch, replacement):
         why = f"branch {branch.label} stays as it is: it may be another of this name, made since"
         progress(Remark(f"{why}; copies of main's earlier snapshots and tags may be in it"))
         return
@@ -186,7 +183,7 @@ def take_back(
         files.replace(schema, original)
 
 
-def _is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool:
+def is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool:
     """Whether the root is the branch that was planned, or is gone; False if that can't be told.
 
     Another engine may have deleted the branch, and made another of its name. That one may begin with bytes

@@ -1,7 +1,7 @@
 """`replace-main-branch`: a branch becomes main, and its own files stay in place.
 
-The commit is the main-branch file, which is written once, completely. Before it everything can be taken back,
-after it everything is finished.
+The commit is an entry of the journal. Before it everything can be taken back, after it everything is
+finished, first of all the main-branch file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from typing import Self
 
 from paimark.core.actions.change import journal
-from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.change.operations import REPLACEMENT, Undoable
@@ -25,12 +25,14 @@ from paimark.core.actions.replace import overwrite as replace_overwrite
 from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
 from paimark.core.actions.replace.parting import part
 from paimark.core.actions.replace.plan import describe
+from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import (
     Replacement,
     Sides,
     drop_expired,
     drop_lost_copies,
     follow_tags,
+    is_that_branch,
     prepare,
     replacement_of,
     sides,
@@ -43,10 +45,9 @@ from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.unprotected import protect_without
-from paimark.core.errors import UsageError
 from paimark.core.figures import counted
-from paimark.core.table.layout import SNAPSHOT_PREFIX, TablePath
-from paimark.core.table.lineage.main_branch import branch_root, main_branch_name, main_root
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.reading import numbered
 
 ACTION = REPLACEMENT
@@ -64,8 +65,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """
     name = required_text(arguments, "name")
     layout = text_argument(arguments, "layout") or POINTER
-    if layout not in (POINTER, replace_overwrite.OVERWRITE):
-        raise UsageError(f"There is no layout {layout}", f"It is {POINTER} or {replace_overwrite.OVERWRITE}.")
     drops = arguments.get("drop_previous") is True
     main = main_root(context.files, table)
     branch = branch_root(context.files, table, name)
@@ -82,8 +81,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     return describe(context, takeover, archive, drops_previous=drops)
 
 
-class ReplaceMain(Change[Replacement]):
-    """Replace main; the commit is the main-branch file that names the branch."""
+class ReplaceMain(PointMain[Replacement]):
+    """A branch becomes main, and the main before is archived unless it was a branch itself."""
 
     State = Replacement
 
@@ -114,6 +113,13 @@ class ReplaceMain(Change[Replacement]):
     def _sides(self) -> Sides:
         return sides(self.work.table, self.state)
 
+    @property
+    def new_main(self) -> Root:
+        return self.work.table.root(self.state.branch)
+
+    def can_be_main(self) -> bool:
+        return super().can_be_main() and is_that_branch(self.work.files, self.new_main, self.state)
+
     def check(self, hold: Hold) -> None:
         require_free(
             self.work.context, as_planned(self.work.context, self.work.table, self.work.plan), self.state
@@ -126,18 +132,12 @@ class ReplaceMain(Change[Replacement]):
             # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
-
-    def commit(self, hold: Hold) -> None:
         require_still(hold, self.state, self.work.progress)
-        self.work.files.replace(self.work.table.main_branch_file, self.state.branch.encode())
-
-    def landed(self, hold: Hold) -> Landed:
-        is_main = main_branch_name(self.work.files, self.work.table) == self.state.branch
-        return Landed.YES if is_main else Landed.NO
 
     def finish(self, hold: Hold) -> None:
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
         if _CLEARED not in hold.steps:
+            self.point(hold)
             progress(f"branch {self.state.branch} is main")
             # Merges into main before the fork are in the branch too.
             merge_history.hand_on(files, between.main, between.branch, self.state.shared)
@@ -208,7 +208,7 @@ class ReplaceMain(Change[Replacement]):
     def clean(self) -> None:
         between = self._sides
         archive = None if self.state.drops_previous else between.archive
-        if main_branch_name(self.work.files, self.work.table) == self.state.branch:
+        if self.is_pointed:
             clean_table_directory(self.work.files, self.work.table, between.branch, archive)
 
     def way_back(self) -> Undoable:
@@ -235,8 +235,9 @@ class ReplaceMain(Change[Replacement]):
 
     def recovery_steps(self, interrupted: journal.JournaledChange) -> list[Step]:
         what = f"branch {self.state.branch}"
-        if main_branch_name(self.work.files, self.work.table) == self.state.branch:
-            return [Step("replace", what, "is main already: what is left to do is finished")]
+        if interrupted.is_committed:
+            now = "is main already" if self.is_pointed else "becomes main"
+            return [Step("replace", what, f"{now}: what is left to do is finished")]
         return [Step("delete", f"what was added for {what}", "which did not become main, and stays")]
 
 

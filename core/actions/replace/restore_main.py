@@ -10,11 +10,12 @@ from typing import Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.replace.takeover import unreadable_refusals
 from paimark.core.actions.roots.root_state import RootState, state
@@ -57,8 +58,8 @@ class RestoreState(msgspec.Struct, frozen=True):
     gone: str
 
 
-class RestoreMain(Change[RestoreState]):
-    """Restore main; the commit is the main-branch file that names the branch."""
+class RestoreMain(PointMain[RestoreState]):
+    """A branch becomes main in place of one that is gone."""
 
     State = RestoreState
 
@@ -69,7 +70,7 @@ class RestoreMain(Change[RestoreState]):
         return change
 
     @property
-    def _root(self) -> Root:
+    def new_main(self) -> Root:
         return self.work.table.root(self.state.name)
 
     def _as_planned(self) -> None:
@@ -80,18 +81,12 @@ class RestoreMain(Change[RestoreState]):
     def check(self, hold: Hold) -> None:
         self._as_planned()
 
-    def commit(self, hold: Hold) -> None:
-        self.work.files.replace(self.work.table.main_branch_file, self.state.name.encode())
-
-    def landed(self, hold: Hold) -> Landed:
-        is_main = main_branch_name(self.work.files, self.work.table) == self.state.name
-        return Landed.YES if is_main else Landed.NO
-
     def finish(self, hold: Hold) -> None:
-        clear_table_directory(self.work.files, self.work.table, self._root, None)
+        self.point(hold)
+        clear_table_directory(self.work.files, self.work.table, self.new_main, None)
 
     def clean(self) -> None:
-        clean_table_directory(self.work.files, self.work.table, self._root, None)
+        clean_table_directory(self.work.files, self.work.table, self.new_main, None)
 
     def no_way_back(self) -> str:
         return f"branch {self.state.gone}, which was main, is gone"

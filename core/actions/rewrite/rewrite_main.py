@@ -181,7 +181,7 @@ class RewriteMain(Change[S]):
         landed, self.made = find_commit(self.work.files, self.root, token, after, may_go_on=tried.may_go_on)
         return landed
 
-    def is_overwritten(self, hold: Hold) -> bool:
+    def is_void(self, hold: Hold) -> bool:
         self._remember(hold)
         made = self.made
         if made is None or _RECORDED in hold.steps or made.id <= self.head(hold).id:
@@ -196,7 +196,7 @@ class RewriteMain(Change[S]):
         self.before = self.head(hold)
         if _RECORDED not in hold.steps:
             # The last check before success is reported. A person who says that it was committed has checked.
-            if self.made is not None and not self.is_assumed and self.is_overwritten(hold):
+            if self.made is not None and not self.is_assumed and self.is_void(hold):
                 raise overwritten(self.root, self.made.id)
             if self.made is None:
                 self.landed(hold)

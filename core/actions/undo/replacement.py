@@ -1,7 +1,7 @@
 """Undo a replacement of main: the archived main moves back into the table directory.
 
-The main-branch file is the point of no return here, too. The branch that was main keeps every commit. So does
-the archive, if a job committed to it before it was closed: then it stays.
+The branch that was main keeps every commit. So does the archive, if a job committed to it before it was
+closed: then it stays.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Self
 import msgspec
 
 from paimark.core.actions.branches.going import Agreed, agreed_on, earliest_before
-from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
@@ -22,6 +22,7 @@ from paimark.core.actions.follow_ups.left_out import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
+from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import (
     clean_table_directory,
@@ -96,8 +97,8 @@ class UndoState(msgspec.Struct, frozen=True):
     agreed: Agreed
 
 
-class UndoReplacement(Change[UndoState]):
-    """The archived main is copied into the table directory; the main-branch file is the commit."""
+class UndoReplacement(PointMain[UndoState]):
+    """The archived main is copied into the table directory, which becomes main again."""
 
     State = UndoState
 
@@ -122,6 +123,10 @@ class UndoReplacement(Change[UndoState]):
     def _archive(self) -> Root | None:
         return self.work.table.root(self._entry.kept_as) if self._entry.kept_as else None
 
+    @property
+    def new_main(self) -> Root:
+        return self.work.table.root(self._entry.previous)
+
     def check(self, hold: Hold) -> None:
         reversal = as_planned(self.work, _find(self.work.files, self.work.table, self._entry))
         raise_first(_refusals(self.work.context, reversal))
@@ -132,22 +137,18 @@ class UndoReplacement(Change[UndoState]):
             schema = (entry.schema or "").encode()
             restore(self.work.files, self.work.table, archive, entry.schema_id or 0, schema)
             self.work.progress(f"copied branch {archive.label} into the table directory")
+        self._require_still()
 
-    def commit(self, hold: Hold) -> None:
+    def _require_still(self) -> None:
         files, table = self.work.files, self.work.table
-        hold.require()
         now = _find(files, table, self._entry)
         if now.previous.fingerprint != self.state.previous or not self._is_whole():
             raise moved_since(self.work, now.description)
         raise_first(_refusals(self.work.context, now))
-        files.replace(table.main_branch_file, (self._entry.previous or "").encode())
-
-    def landed(self, hold: Hold) -> Landed:
-        name = main_branch_name(self.work.files, self.work.table)
-        return Landed.YES if name == self._entry.previous else Landed.NO
 
     def finish(self, hold: Hold) -> None:
         files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
+        self.point(hold)
         self.work.progress(f"{entry.previous or 'the table directory'} is main again")
         if _DROPPED not in hold.steps:
             self._drop_copies()
@@ -182,9 +183,8 @@ class UndoReplacement(Change[UndoState]):
             clean_table_directory(self.work.files, self.work.table, main, self._archive)
 
     def clean(self) -> None:
-        if main_branch_name(self.work.files, self.work.table) == self._entry.previous:
-            previous = self.work.table.root(self._entry.previous)
-            clean_table_directory(self.work.files, self.work.table, previous, self._archive)
+        if self.is_pointed:
+            clean_table_directory(self.work.files, self.work.table, self.new_main, self._archive)
 
     def done(self) -> Done:
         branch = self.work.table.root(self._entry.branch)

@@ -12,12 +12,15 @@ from typing import Any, cast
 import click
 
 from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.actions.declared.kinds import Argument
 from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
-from paimark.core.actions.registry import ACTIONS, Action, Argument
+from paimark.core.actions.registry import ACTIONS, Action
 from paimark.core.cli.asking import confirm, require_writable
 from paimark.core.cli.changes.saved_plans import save_plan
-from paimark.core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
+from paimark.core.cli.completing import TABLE, ArgumentType
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import narrate, show
 from paimark.core.cli.plans import say_outcome, say_plan, show_dry_run, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
@@ -41,16 +44,22 @@ def action_command(name: str) -> click.Command | None:
     def run(ctx: click.Context, /, table: str, **values: object) -> None:
         run_action(action, global_options(ctx), table, arguments_of(action, values))
 
-    return GlobalCommand(name, callback=run, params=params_of(action), help=action.summary, makes_plans=True)
+    return GlobalCommand(name, callback=run, params=params_of(action), help=help_of(name), makes_plans=True)
+
+
+def help_of(name: str) -> str:
+    """The summary of an action, and all else that is to be said."""
+    declared = DECLARED[name]
+    return f"{declared.summary}\n\n{declared.more}".strip()
 
 
 def params_of(action: Action) -> list[click.Parameter]:
     """The table, and one option per argument. Values of a required repeatable one may follow the table."""
-    params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE")]
+    params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE", type=TABLE)]
     for each in action.arguments:
         if each.many and each.required:
             metavar = f"[{each.name.upper()}]..."
-            params.append(click.Argument([_FOLLOWING], metavar=metavar, nargs=-1, type=_type(each)))
+            params.append(click.Argument([_FOLLOWING], metavar=metavar, nargs=-1, type=ArgumentType(each)))
     return [*params, *map(_option, action.arguments)]
 
 
@@ -136,22 +145,20 @@ def _print_outcome(outcome: Outcome, options: GlobalOptions) -> None:
 
 
 def _option(argument: Argument) -> click.Option:
-    settings: dict[str, Any] = {"help": argument.help, "required": argument.required, "type": _type(argument)}
+    settings: dict[str, Any] = {"help": argument.help, "required": argument.required}
     if argument.many:
         settings |= {
             "help": f"{argument.help} May be repeated: one change.",
             "required": False,
             "multiple": True,
         }
-    elif argument.kind == "flag":
+    if argument.takes is bool:
         settings["is_flag"] = True
-    elif argument.default is not None:
-        settings["default"] = argument.default
+    else:
+        settings["type"] = ArgumentType(argument)
+        if argument.default is not None:
+            settings["default"] = argument.default
     return click.Option([f"--{argument.name.replace('_', '-')}", _parameter(argument)], **settings)
-
-
-def _type(argument: Argument) -> WholeNumber | None:
-    return WholeNumber() if argument.kind == "int" else None
 
 
 def _parameter(argument: Argument) -> str:

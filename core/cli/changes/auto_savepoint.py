@@ -15,6 +15,7 @@ from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.savepoints import auto_savepoint as automatic
 from paimark.core.cli.asking import require_writable
+from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import narrate, row_writer, show
 from paimark.core.cli.plans import say_plan, terminal_width
@@ -31,7 +32,7 @@ _STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
 
 
 @click.command("auto-savepoint", cls=GlobalCommand)
-@click.argument("table", metavar="[TABLE]", required=False)
+@click.argument("table", metavar="[TABLE]", required=False, type=TABLE)
 @click.option("--all", "every", is_flag=True, help="Every table of the warehouse that has the option.")
 @click.option("--once", is_flag=True, help="Make those that are due now, and end, as without it: for cron.")
 @click.option(

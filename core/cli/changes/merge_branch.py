@@ -14,7 +14,7 @@ from paimark.core.actions.context import Context, Counting, Progress, open_conte
 from paimark.core.actions.merge.conflict_file import write_conflicts
 from paimark.core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 from paimark.core.actions.registry import ACTIONS
-from paimark.core.cli.changes.actions import arguments_of, params_of, run_action
+from paimark.core.cli.changes.actions import arguments_of, help_of, params_of, run_action
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
@@ -74,7 +74,7 @@ merge_branch = GlobalCommand(
     _ACTION.name,
     callback=_run,
     params=[*params_of(_ACTION), _CONFLICTS, _CONFLICTS_OUT],
-    help=_ACTION.summary,
+    help=help_of(_ACTION.name),
     makes_plans=True,
 )
 

@@ -26,6 +26,7 @@ from paimark.core.cli.checks.doctor_spark import cluster_has, cluster_needs
 from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
 from paimark.core.cli.checks.doctor_unseen import unseen_rows
 from paimark.core.cli.checks.verify import sentences
+from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.narrator import Narrator
@@ -71,7 +72,7 @@ class Finding(NamedTuple):
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("table", metavar="[TABLE]", required=False)
+@click.argument("table", metavar="[TABLE]", required=False, type=TABLE)
 @click.option("--deep", is_flag=True, help="Look for every file that TABLE needs, as `paimark verify` does.")
 @click.pass_context
 def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:

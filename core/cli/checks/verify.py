@@ -8,6 +8,7 @@ from typing import NamedTuple
 import click
 
 from paimark.core.actions.context import open_context
+from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.narrator import Narrator
@@ -33,7 +34,7 @@ class FindingRow(NamedTuple):
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("table", metavar="TABLE")
+@click.argument("table", metavar="TABLE", type=TABLE)
 @click.option(
     "--read-data", metavar="N%", help="Read this share of the data files too, always the same ones."
 )

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from paimark.core.arrow_values import column_values
+from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.query.answering import (
     RowSink,
@@ -34,7 +35,7 @@ from paimark.core.travel.diff.versions import find_version, parse_version
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("table", metavar="TABLE")
+@click.argument("table", metavar="TABLE", type=TABLE)
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
 @click.option(

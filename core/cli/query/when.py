@@ -7,6 +7,7 @@ from contextlib import closing
 import click
 
 from paimark.core.actions.context import open_context
+from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
@@ -21,7 +22,7 @@ _FOUND = (*_EACH, "before_snapshot_id", "before_version", "expired_between")
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("table", metavar="TABLE")
+@click.argument("table", metavar="TABLE", type=TABLE)
 @click.argument("condition", metavar="CONDITION")
 @click.option("--branch", metavar="NAME", help="Search this branch; main when not given.")
 @click.option("--from", "old", metavar="V", help="The oldest version to look at.")

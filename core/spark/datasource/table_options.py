@@ -15,13 +15,17 @@ from typing import Literal, NamedTuple
 
 from paimark.core.errors import Refused
 from paimark.core.table.definition.kind_signs import merge_engine
-from paimark.core.table.definition.kinds import FUNCTIONS
 
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does, and Paimon's
 # library. "library": only that one does.
 OptionOutcome = Literal["any", "python", "library", "refused"]
 # The current table; a version, which the statement names; or only the rows of one root.
 ReadScope = Literal["table", "version", "root"]
+# Functions of aggregation by which pypaimon merges rows as Paimon does.
+_FUNCTIONS = (
+    *("bool_and", "bool_or", "first_non_null_value", "first_value", "last_non_null_value", "last_value"),
+    *("max", "min", "product", "sum"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +172,9 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.*.sequence-group", "partial-update"),
     _unmerged("fields.*.sequence-group", "aggregation"),
     _unmerged("fields.*.aggregate-function", "partial-update"),
-    _unmerged("fields.*.aggregate-function", "aggregation", _unless(*FUNCTIONS)),
+    _unmerged("fields.*.aggregate-function", "aggregation", _unless(*_FUNCTIONS)),
     _unmerged("fields.default-aggregate-function", "partial-update"),
-    _unmerged("fields.default-aggregate-function", "aggregation", _unless(*FUNCTIONS)),
+    _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_FUNCTIONS)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
     # Options that decide how rows are stored.
     _newer("postpone.merge-on-read", "refused", "2.0", _if_true, "no reader here merges rows by it"),

@@ -28,7 +28,7 @@ from paimark.core.spark.job_tag import bearing
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.launch.workers import kill_workers
-from paimark.core.spark.protocol import ActionTask, Compact, Run, Start, TaskResult, Write
+from paimark.core.spark.protocol import ActionTask, Analyze, Compact, Run, Start, TaskResult, Write
 from paimark.core.spark.results.progress import ProgressWatch
 from paimark.core.spark.results.results import (
     PlannedQuery,
@@ -39,6 +39,7 @@ from paimark.core.spark.results.results import (
     tell_columns,
     tell_rows,
 )
+from paimark.core.spark.source import PaimarkSource
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.refused import unsupported
@@ -58,6 +59,7 @@ _WORKERS_END_SECONDS = 1.0
 def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
     session = EngineSession.begin(launched.session, start)
+    session.spark.dataSource.register(PaimarkSource)
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
     backend = Classic(session, launched, results, progress)
     return Runner(session, backend)
@@ -124,6 +126,9 @@ class Classic:
         if isinstance(order, Compact):
             self.session.require_writable()
             yield rewrite.compact(self.session, order)
+        elif isinstance(order, Analyze):
+            self.session.require_writable()
+            yield rewrite.analyze(self.session, order)
         elif isinstance(order, Write):
             self.session.require_writable()
             yield rewrite.write(self.session, order)

@@ -31,6 +31,7 @@ from paimark.core.spark.launch.session_settings import less_memory
 from paimark.core.spark.launch.workers import kill_descendants
 from paimark.core.spark.protocol import (
     CANCELLED,
+    Analyze,
     Ask,
     Batch,
     Cancel,
@@ -78,7 +79,7 @@ class Server:
         threading.Thread(target=self._work, name="statements", daemon=True).start()
         while (order := receive_order(self._channel)) is not None:
             match order:
-                case Run() | Ask() | Write() | Compact():
+                case Run() | Ask() | Write() | Compact() | Analyze():
                     with self._lock:
                         self._waiting.add(order.number)
                     self._orders.put(order)

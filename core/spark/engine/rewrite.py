@@ -1,4 +1,5 @@
-"""Do the orders of actions: query versions of a table, write rows of such a query as one commit, compact."""
+"""Do the orders of actions: query versions of a table, write rows of such a query as one commit, compact,
+analyze."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.errors import Refused
+from paimark.core.figures import counted
 from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.session_state import EngineSession
@@ -19,6 +21,7 @@ from paimark.core.spark.protocol import (
     COMMON,
     PARTITIONS,
     WHOLE,
+    Analyze,
     Ask,
     Compact,
     Reading,
@@ -32,7 +35,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.kinds import postponed_rows, rewriting_refusals
 from paimark.core.table.manifests.files import has_postponed_rows, size_of
-from paimark.core.table.operations import COMPACTION
+from paimark.core.table.operations import ANALYSIS, COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.uses import TableUse
 
@@ -137,6 +140,28 @@ def compact(session: EngineSession, order: Compact) -> TaskResult:
     return TaskResult(snapshot=made.snapshot.id, remark=made.remark)
 
 
+def analyze(session: EngineSession, order: Analyze) -> TaskResult:
+    """Raises `Refused` like a commit, and Spark's error of the query."""
+    columns = order.columns
+    target = WriteTarget(
+        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
+        order.schema,
+        follows_main=order.follows_main,
+        commit_user=order.commit_user,
+        head=order.head,
+        may_go_on=True,
+        known=Snapshot.from_json(order.head.encode(), "the order").id,
+        after_commit=None,
+        operation=ANALYSIS,
+        done=f"statistics of {counted(len(columns), 'column')}" if columns else "the number of rows",
+    )
+    session.writes.require(target)
+    with _named(session, order) as named:
+        found = session.views.query(order.sql, named)
+        made = session.writes.describe(target, found, columns, order.size)
+    return TaskResult() if made is None else TaskResult(snapshot=made.snapshot.id, remark=made.remark)
+
+
 def _partial(
     query: Callable[[str], DataFrame], order: Write, target: WriteTarget
 ) -> tuple[pa.Table, pa.Table | None]:
@@ -154,7 +179,7 @@ def _partial(
 
 
 @contextmanager
-def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
+def _named(session: EngineSession, order: Ask | Write | Analyze) -> Iterator[Mapping[str, OpenedTable]]:
     """Open the versions and texts under the names that the order's queries use."""
     named = {name: _opened(session, order, name, version) for name, version in order.versions.items()}
     with ExitStack() as ends:
@@ -164,7 +189,7 @@ def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, 
         yield named
 
 
-def _opened(session: EngineSession, order: Ask | Write, name: str, version: Version) -> OpenedTable:
+def _opened(session: EngineSession, order: Ask | Write | Analyze, name: str, version: Version) -> OpenedTable:
     # All versions are read with one schema: columns are matched by id, not by name.
     schema = version.schema or order.schema
     options = TableSchema.from_json(schema.encode(), "the schema").options

@@ -149,9 +149,6 @@ def _session(
             _require_sql_settings(settings)
             session = SparkSession.builder.getOrCreate()
         importing.join()
-        from paimark.core.spark.source import PaimarkSource
-
-        session.dataSource.register(PaimarkSource)
         session.sparkContext.setInterruptOnCancel(True)
         context = session.sparkContext
         return session, cluster.prepare(context, scratch, joined, start.warehouse) if joined else []
@@ -165,8 +162,7 @@ def _import_libraries(others: Callable[[], None]) -> None:
     try:
         # A failed import is reported where the module is needed.
         with suppress(ImportError):
-            import paimark.core.spark.datasource.paimon
-            import paimark.core.spark.source  # noqa: F401
+            import paimark.core.spark.datasource.paimon  # noqa: F401
 
             others()
     finally:

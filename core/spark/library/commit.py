@@ -38,6 +38,8 @@ _RETRIES, _MOST_WAIT_MS = 100, 1000
 _POLL_MS = 100
 # What the library says if files are gone that a commit replaces, or others are where its files belong.
 _OUTDATED = ("File deletion conflicts detected", "LSM conflicts detected")
+# What it says of files for buckets that a partition does not have yet.
+_RESCALED = "Total buckets of partition"
 _ADVICE = "Nothing has changed. Run it again, or raise the table's option commit.max-retries."
 
 
@@ -74,12 +76,14 @@ class LibraryCommit:
     If it fails with `may_have_landed`, it may be committed all the same: then its files must stay.
     """
 
-    def __init__(self, files: Files, target: WriteTarget, write: Any) -> None:
+    def __init__(
+        self, files: Files, target: WriteTarget, write: Any, publisher: Publisher | None = None
+    ) -> None:
         self._files = files
         self._target = target
         self._write = write
         require = partial(require_lock, files, target)
-        self._publisher = Publisher(files, target.root, require, write_log(files, target))
+        self._publisher = publisher or Publisher(files, target.root, require, write_log(files, target))
 
     @property
     def may_have_landed(self) -> bool:
@@ -116,10 +120,11 @@ class LibraryCommit:
             # At each try, because a commit that lost a race is tried again on the winner's snapshot.
             require_unchanged(self._files, self._target)
             latest = self._latest()
+            self._require_new(latest and latest.record)
             require_head(self._files, self._target, latest and latest.record)
             self._require_room(latest)
             self._require_same_buckets(latest)
-            attempt = _Attempt(self._write, latest, is_fast=tries > 0)
+            attempt = _Attempt(self._write, self._target.name, latest, is_fast=tries > 0)
             if not attempt.prepared():
                 return None
             if committed := self._published(attempt, latest):
@@ -131,6 +136,9 @@ class LibraryCommit:
                     f"Others committed to {self._target.name} each time that this write tried to", _ADVICE
                 )
             self._wait(tries)
+
+    def _require_new(self, latest: Snapshot | None) -> None:
+        """Raises an error of its own if another process made this very commit, up to that snapshot."""
 
     def _latest(self) -> _Latest | None:
         """The newest snapshot, and that very file's content: the library stands on it."""
@@ -209,7 +217,8 @@ class LibraryCommit:
 class _Attempt:
     """One try of the library."""
 
-    def __init__(self, write: Any, latest: _Latest | None, *, is_fast: bool) -> None:
+    def __init__(self, write: Any, name: str, latest: _Latest | None, *, is_fast: bool) -> None:
+        self._name = name
         self._java = write.committing(latest and latest.data, is_fast)
         self.snapshot_json = b""
 
@@ -224,7 +233,7 @@ class _Attempt:
         data = self._java.snapshot()
         if data is None:
             if (failure := self._java.failure()) is not None:
-                raise _error_of(failure)
+                raise _error_of(self._name, failure)
             return False
         self.snapshot_json = str(data).encode()
         return True
@@ -255,11 +264,20 @@ def _all_texts(failure: Any) -> Iterator[str]:
         failure = failure.getCause()
 
 
-def _error_of(failure: Any) -> PaimarkError:
+def other_buckets(name: str) -> Refused:
+    return Refused(
+        f"Rows would go to partitions of {name} with another number of buckets than it has now",
+        "INSERT OVERWRITE the partitions with their own rows first.",
+    )
+
+
+def _error_of(name: str, failure: Any) -> PaimarkError:
     """What the library says, after our own words."""
     text, kind = _text_of(failure), str(innermost(failure).getClass().getName())
     if kind.startswith("java.io.") or "No space left" in text:
         return Unavailable(f"The commit can't be prepared: {text}", "Nothing was committed.")
+    if text.startswith(_RESCALED):
+        return other_buckets(name)
     outdated = any(said in each for each in _all_texts(failure) for said in _OUTDATED)
     return (Outdated if outdated else Refused)(
         f"Paimon does not commit the rows: {text}", "Nothing was committed."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -14,14 +14,14 @@ from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.jars import NO_LIBRARY
-from paimark.core.spark.library.commit import Committed, LibraryCommit
+from paimark.core.spark.library.commit import Committed, LibraryCommit, other_buckets
 from paimark.core.spark.library.compaction import LibraryCompaction
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.library.written_files import require_own_files
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
-from paimark.core.storage.files import read_if_there
+from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.open import require_conditions
 from paimark.core.table.lineage.commits import note_last, require_last_commit
 from paimark.core.table.links import require_no_links
@@ -134,26 +134,64 @@ class LibraryWrites:
             return Changed(None, counts)
         return Changed(self._committed(structs.replace(target, done=counts.said), write), counts)
 
-    def _committed(self, target: WriteTarget, write: Any) -> Committed | None:
-        made = LibraryCommit(self._warehouse.files, target, write).make()
+    def begun(self, target: WriteTarget) -> Any:
+        """Java's `TableWrite`, for rows that Java writes by itself. Raises as `require` and `write`."""
+        self.require(target)
+        return self._checked(target, is_partial=target.dynamic)
+
+    def finish(
+        self, target: WriteTarget, write: Any, commit: LibraryCommit | None = None
+    ) -> Committed | None:
+        """Commit what Java wrote since `begun`; None if that was nothing. Raises as `write`."""
+        require_own_files(self.files, target.root, write)
+        if write.isEmpty() and not target.overwrite:
+            return None
+        return self._committed(target, write, commit)
+
+    def describe(
+        self, target: WriteTarget, found: DataFrame, columns: Sequence[str], size: int
+    ) -> Committed | None:
+        """Commit statistics of the target's `head`: `found` is as Java's `ColumnStatistics` takes it.
+
+        Raises as `write`, and Spark's error of the query.
+        """
+        write = self._filled(
+            target, lambda write: write.describe(found._jdf, list(columns), size), is_partial=False
+        )
+        made = LibraryCommit(self.files, target, write).make()
         if made is not None:
-            note_last(self._warehouse.files, target.root, made.snapshot.id, made.snapshot_json)
+            note_last(self.files, target.root, made.snapshot.id, made.snapshot_json)
+        return made
+
+    @property
+    def files(self) -> Files:
+        return self._warehouse.files
+
+    def _committed(
+        self, target: WriteTarget, write: Any, commit: LibraryCommit | None = None
+    ) -> Committed | None:
+        made = (commit or LibraryCommit(self.files, target, write)).make()
+        if made is not None:
+            note_last(self.files, target.root, made.snapshot.id, made.snapshot_json)
             made = made._replace(unseen=self.compaction.show(target, write))
         after_commit(target)
         return made
 
     def _filled(self, target: WriteTarget, fill: Callable[[Any], None], *, is_partial: bool) -> Any:
-        files, root = self._warehouse.files, target.root
+        write = self._checked(target, is_partial=is_partial)
+        fill(write)
+        require_own_files(self.files, target.root, write)
+        return write
+
+    def _checked(self, target: WriteTarget, *, is_partial: bool) -> Any:
+        files, root = self.files, target.root
         require_writable(target)
         require_conditions(files)
         require_last_commit(files, root)
         require_no_links(files, root.table)
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(files, target)
-        write = self._begun(target, is_partial=is_partial)
-        fill(write)
-        require_own_files(files, root, write)
-        return write
+        return self._begun(target, is_partial=is_partial)
 
     def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
         """Java's `TableWrite`. `is_partial`: an overwrite replaces some partitions only."""
@@ -187,11 +225,7 @@ class LibraryWrites:
         except Py4JJavaError as error:
             text = str(innermost(error.java_exception).getMessage())
             if _RESCALED in text:
-                raise Refused(
-                    f"Rows would go to partitions of {target.name} with another number of buckets than it "
-                    "has now",
-                    "INSERT OVERWRITE the partitions with their own rows first.",
-                ) from error
+                raise other_buckets(target.name) from error
             raise
 
     def _address(self, path: str) -> str:

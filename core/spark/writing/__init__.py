@@ -1,4 +1,1 @@
-"""Write rows to a table as one commit.
-
-Begin with `insert` for a statement, `write` for the data source.
-"""
+"""What a write is for, and the conditions and the publishing of its commit. Begin with `target`."""

@@ -7,8 +7,7 @@ it, and the snapshots around it have expired.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.layout import Root, TablePath
@@ -26,19 +25,6 @@ class FileChanges(NamedTuple):
     deleted: frozenset[str] = frozenset()
     records_added: int = 0
     records_removed: int = 0
-
-    @classmethod
-    def of(cls, entries: Iterable[Any]) -> Self:
-        """From pypaimon's manifest entries."""
-        listed = [(entry.kind == 0, entry.file) for entry in entries]
-        added = [file for is_added, file in listed if is_added]
-        deleted = [file for is_added, file in listed if not is_added]
-        return cls(
-            frozenset(file.file_name for file in added),
-            frozenset(file.file_name for file in deleted),
-            sum(file.row_count for file in added),
-            sum(file.row_count for file in deleted),
-        )
 
     @classmethod
     def of_snapshot(cls, files: Files, table: TablePath, snapshot: Snapshot) -> Self:

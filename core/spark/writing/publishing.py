@@ -1,7 +1,6 @@
-"""Publish the snapshot that a library prepared: all that a commit of Paimark's does around its one write.
+"""Publish the snapshot that Paimon's library prepared: all that a commit of ours does around its one write.
 
-The store guarantees that a snapshot's file is complete, and that only one writer creates it. pypaimon and
-Paimon's Java library prepare manifests and snapshots; both hand them over here.
+The store guarantees that a snapshot's file is complete, and that only one writer creates it.
 """
 
 from __future__ import annotations

@@ -51,9 +51,9 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
         return Scan(self.warehouse, self.options, self.database, self.table, self.branch, self.schema)
 
 
-def require_writable(target: WriteTarget, *, by_source: bool = False) -> None:
-    """Raises `Refused` for a kind of table that can't be written correctly, or not by the data source."""
-    for each in kinds.refusals(target.table_schema, by_source=by_source):
+def require_writable(target: WriteTarget) -> None:
+    """Raises `Refused` for a kind of table that can't be written correctly."""
+    for each in kinds.refusals(target.table_schema):
         raise Refused(f"{target.name} {each.reason}", each.hint)
 
 

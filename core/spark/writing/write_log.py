@@ -96,7 +96,7 @@ class WriteLog:
         )
         label = target.root.label
         counts = target.done or counts_of(target, changes.records_added, changes.records_removed)
-        if entry.is_compaction:
+        if entry.is_compaction and not target.done:
             # Its records are the same as before, in other files.
             counts = f"{counted(len(changes.deleted), 'file')} became {len(changes.added)}"
         return Operation(

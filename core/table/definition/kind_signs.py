@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from paimark.core.table.definition.column_types import ColumnType, has_path_of_writer, names_legacy, type_text
+from paimark.core.table.definition.column_types import ColumnType, has_path_of_writer, names_legacy
 from paimark.core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
@@ -25,7 +25,6 @@ _LOSSY = re.compile(
 )
 # Otherwise a batch write gives rows of postponed buckets real ones at once.
 _FIXED_BUCKET = "postpone.batch-write-fixed-bucket"
-_MAP = re.compile(r"\bMAP<")
 
 
 def is_on(options: Mapping[str, str], name: str) -> bool:
@@ -130,45 +129,11 @@ def crosses_partitions(schema: TableSchema) -> str:
     return f"bucket = -1, and {outside[0]} is not in the primary key"
 
 
-def partially_updates_by_rules(schema: TableSchema) -> str:
-    """Partial update that does more than keep the last value that is not null."""
-    if merge_engine(schema.options) != "partial-update":
-        return ""
-    removes = "partial-update.remove-record-on-delete", "partial-update.remove-record-on-sequence-group"
-    rules = is_set(r"fields\.(.+\.(sequence-group|aggregate-function)|default-aggregate-function)")
-    return either(rules, is_true(*_IGNORE_DELETE, *removes))(schema)
-
-
-def aggregates_otherwise(functions: Collection[str]) -> Sign:
-    """Aggregation by a function other than these, or one that takes values back."""
-    names = re.compile(r"fields\.(.+\.aggregate-function|default-aggregate-function)")
-    grouped = is_set(r"fields\..+\.(sequence-group|distinct)")
-    removes = is_true("aggregation.remove-record-on-delete")
-
-    def sign(schema: TableSchema) -> str:
-        if merge_engine(schema.options) != "aggregation":
-            return ""
-        for name in schema.options:
-            if names.fullmatch(name) and (value := _option(schema, name)) not in functions:
-                return f"{name} = {value}"
-        ignored = is_true(*(name for name in schema.options if name.endswith(".ignore-retract")))
-        return either(grouped, removes, ignored)(schema)
-
-    return sign
-
-
 def lossy_column(schema: TableSchema) -> str:
     for field in schema.fields:
         if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
             return f"column {field.name} is {lossy[0]}"
     return ""
-
-
-def maps_in_avro(schema: TableSchema) -> str:
-    if _option(schema, "file.format") != "avro":
-        return ""
-    map_columns = (field.name for field in schema.fields if _MAP.search(type_text(field.type)))
-    return next((f"column {name}, file.format = avro" for name in map_columns), "")
 
 
 def partition_without_path(schema: TableSchema) -> str:

@@ -3,39 +3,22 @@
 All writers of rows (INSERT, streams, rollback, merge, overwrite, undo) check this list for their plan, and
 again when they write the files. `docs/tables.md` shows the same table to people.
 
-Paimon's own library writes the rows of statements and actions, without compaction. For some kinds, readers
-skip such files, so nobody would see the new rows. In the data source pypaimon writes, which does not make the
-files of some more kinds as Paimon does.
+Paimon's own library writes the rows, without compaction. For some kinds, readers skip such files, so nobody
+would see the new rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from paimark.core.table.definition import kind_signs as signs
 from paimark.core.table.definition.kind_signs import Sign
 from paimark.core.table.records import TableSchema
 
-# Who writes to a kind of tables: the library and the data source, the library only, or nobody.
-Writers = Literal["all", "library", "nobody"]
 HINT = "Write it with the engine that made it."
-SOURCE_HINT = "INSERT writes to it, by Paimon's own library."
 # The bucket of rows that wait for one.
 POSTPONED = -2
-# Functions of aggregation: each gives the same result here as in stock Paimon.
-FUNCTIONS = (
-    "bool_and",
-    "bool_or",
-    "first_non_null_value",
-    "first_value",
-    "last_non_null_value",
-    "last_value",
-    "max",
-    "min",
-    "product",
-    "sum",
-)
 
 
 def postponed_rows(name: str) -> tuple[str, str]:
@@ -55,7 +38,7 @@ class TableKind:
     known_by: str
     sign: Sign
     note: str
-    writers: Writers = "all"
+    is_written: bool = True
     compacts: bool = True
 
 
@@ -66,13 +49,12 @@ class WriteRefusal(NamedTuple):
     hint: str
 
 
-def refusals(schema: TableSchema, *, by_source: bool = False) -> list[WriteRefusal]:
-    """Why nobody can write rows to the table, or not the data source; empty if that works."""
+def refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """Why nobody can write rows to the table; empty if that works."""
     return [
-        WriteRefusal(f"{kind.note} ({reason})", HINT if kind.writers == "nobody" else SOURCE_HINT)
+        WriteRefusal(f"{kind.note} ({reason})", HINT)
         for kind in KINDS
-        if kind.writers == "nobody" or (by_source and kind.writers == "library")
-        if (reason := kind.sign(schema))
+        if not kind.is_written and (reason := kind.sign(schema))
     ]
 
 
@@ -98,12 +80,8 @@ def compaction_refusals(schema: TableSchema) -> list[WriteRefusal]:
 _UNSEEN = "rows that are not compacted are seen by nobody there"
 
 
-def _by_library(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
-    return TableKind(name, known_by, sign, note, "library")
-
-
 def _refused(name: str, known_by: str, sign: Sign, note: str, *, compacts: bool = False) -> TableKind:
-    return TableKind(name, known_by, sign, note, "nobody", compacts)
+    return TableKind(name, known_by, sign, note, False, compacts)
 
 
 KINDS: tuple[TableKind, ...] = (
@@ -122,44 +100,29 @@ KINDS: tuple[TableKind, ...] = (
     ),
     TableKind(
         "partial update",
-        "`merge-engine` = `partial-update`",
+        "`merge-engine` = `partial-update`, whatever its rules are",
         signs.keyed(signs.has("merge-engine", "partial-update")),
         "keeps the last value of each column that is not null; no merge-branch",
     ),
-    _by_library(
-        "partial update by more rules",
-        "`fields.*.sequence-group`, `fields.*.aggregate-function`, `ignore-delete`, "
-        "`partial-update.remove-record-on-*`",
-        signs.keyed(signs.partially_updates_by_rules),
-        "merges rows of a key by rules that Python does not know",
-    ),
     TableKind(
         "aggregation",
-        "`merge-engine` = `aggregation`",
+        "`merge-engine` = `aggregation`, by any function",
         signs.keyed(signs.has("merge-engine", "aggregation")),
         "aggregates rows of a key; rows that are written again replace what they were made of",
     ),
-    _by_library(
-        "aggregation by other functions",
-        "`fields.*.aggregate-function`, `fields.default-aggregate-function` other than "
-        f"{', '.join(FUNCTIONS)}; "
-        "`aggregation.remove-record-on-delete`, `fields.*.ignore-retract`",
-        signs.keyed(signs.aggregates_otherwise(FUNCTIONS)),
-        "aggregates rows of a key by rules that Python does not know",
-    ),
-    _by_library(
+    TableKind(
         "the first row of a key",
         "`merge-engine` = `first-row`",
         signs.keyed(signs.has("merge-engine", "first-row")),
         f"keeps the first row of a key, and {_UNSEEN}",
     ),
-    _by_library(
+    TableKind(
         "deletion vectors without keys",
         "`deletion-vectors.enabled`, no primary key",
         signs.without_key(signs.is_true("deletion-vectors.enabled")),
-        "uses deletion vectors, which pypaimon does not carry on",
+        "keeps the vectors that mark its deleted rows",
     ),
-    _by_library(
+    TableKind(
         "deletion vectors of keys",
         "`deletion-vectors.enabled` and a primary key",
         signs.keyed(signs.is_true("deletion-vectors.enabled")),
@@ -187,31 +150,25 @@ KINDS: tuple[TableKind, ...] = (
         signs.keyed(signs.grows_buckets),
         "is written by one at a time: of two at once, one is refused",
     ),
-    _by_library(
+    TableKind(
         "keys across partitions",
         "`bucket` = -1 and a partition column outside the primary key",
         signs.crosses_partitions,
-        "looks for keys across partitions, by an index that Python does not have",
+        "finds the row of a key in whichever partition it is, by an index that each write makes",
     ),
-    _by_library(
+    TableKind(
         "postponed buckets",
         "a primary key and `bucket` = -2",
         signs.keyed(signs.postpones_buckets),
         "postpones its buckets, and rows in none of them are seen by nobody there",
     ),
-    _by_library(
+    TableKind(
         "postponed buckets, for each write",
         "`bucket` = -2 and `postpone.batch-write-fixed-bucket` = `false`",
         signs.keyed(
             signs.both(signs.postpones_buckets, signs.has("postpone.batch-write-fixed-bucket", "false"))
         ),
         f"postpones its buckets, and {_UNSEEN}",
-    ),
-    _by_library(
-        "buckets by another function",
-        "`bucket-function.type` = `mod`, `hive`",
-        signs.has_other("bucket-function.type", "default"),
-        "has its rows in buckets by a function that Python does not know",
     ),
     _refused(
         "upserts without a primary key",
@@ -249,13 +206,13 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_true("chain-table.enabled"),
         "is a chain of branches, with rules for writers that this version does not know",
     ),
-    _by_library(
+    TableKind(
         "row tracking",
         "`row-tracking.enabled`",
         signs.is_true("row-tracking.enabled"),
         "gives its rows ids; those that are written again get new ones",
     ),
-    _by_library(
+    TableKind(
         "data evolution",
         "`data-evolution.enabled`",
         signs.is_true("data-evolution.enabled"),
@@ -279,12 +236,6 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_set(r"target-file-row-num"),
         "has files of a number of rows, which this version does not count",
     ),
-    _by_library(
-        "text files",
-        "`file.format` = `csv`, `json`",
-        signs.has("file.format", "csv", "json"),
-        "has files of a format that Python does not write",
-    ),
     _refused(
         "other file formats",
         "`file.format` other than `parquet`, `orc`, `avro`, `csv`, `json`",
@@ -292,24 +243,12 @@ KINDS: tuple[TableKind, ...] = (
         "has files of a format that this version does not write",
         compacts=True,
     ),
-    _by_library(
-        "maps in Avro files",
-        "`file.format` = `avro` and a column that holds a `MAP`",
-        signs.maps_in_avro,
-        "holds maps, which Python does not write to Avro files",
-    ),
     _refused(
         "other formats of manifests",
         "`manifest.format` other than `avro`",
         signs.has_other("manifest.format", "avro"),
         "has manifests of a format that this version does not write",
         compacts=True,
-    ),
-    _by_library(
-        "commits that others hear of",
-        "`commit.callbacks`",
-        signs.is_set(r"commit\.callbacks"),
-        "asks for calls at each commit that pypaimon does not make",
     ),
     _refused(
         "commits that others check",

@@ -32,6 +32,6 @@ def plain_uses(statement: Statement) -> Iterator[TableUse]:
         cursor.index = behind + (cursor.upper(behind) == "FOR")
         version = None
         if cursor.takes("VERSION", "AS", "OF") or cursor.takes("SYSTEM_VERSION", "AS", "OF"):
-            token = statement.tokens[cursor.index] if cursor.index < len(statement.tokens) else None
-            version = token.value if token is not None and token.kind in ("number", "string") else None
+            behind_of = statement.tokens[cursor.index : cursor.index + 1]
+            version = next((each.value for each in behind_of if each.kind in ("number", "string")), None)
         yield TableUse(parts, start, end, Clause("", end, end, version) if is_past else None)

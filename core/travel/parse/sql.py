@@ -1,6 +1,6 @@
 """Split a text into its statements, and tell the kind of each: what is known before there is a Spark.
 
-Spark's parser finds the tables of a statement, and the versions of each: `core.spark.engine.planned.uses`.
+Spark's parser finds the tables of a statement, and the versions of each, when there is one.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ("DROP", _OTHER_ENGINE),
     ("ALTER VIEW", "In the console CREATE OR REPLACE TEMPORARY VIEW replaces a view of its session."),
     ("ALTER", "ALTER TABLE alters the columns and options of a table."),
-    ("ANALYZE TABLE", "Leave it out: counts and bounds come from Paimon's manifests."),
-    ("ANALYZE TABLES", "Leave it out: counts and bounds come from Paimon's manifests."),
+    ("ANALYZE TABLES", "ANALYZE TABLE db.t COMPUTE STATISTICS FOR ALL COLUMNS describes one table."),
     ("MSCK REPAIR", "Leave it out: the partitions are those of the snapshot."),
     ("REPAIR TABLE", "Leave it out: the partitions are those of the snapshot."),
     ("COMMENT ON", _OTHER_ENGINE),
@@ -51,7 +50,7 @@ _FOREIGN: tuple[tuple[str, str], ...] = (
     ("DESC DETAIL", "SHOW CREATE TABLE db.t has the definition, db.`t$files` the files."),
     ("RESTORE TABLE", "CALL sys.rollback(table => 'db.t', to => 'savepoint.1') does the same."),
     ("VACUUM", "CALL sys.expire_snapshots(table => 'db.t') deletes old snapshots and their files."),
-    ("OPTIMIZE", _OTHER_ENGINE),
+    ("OPTIMIZE", "CALL sys.compact(table => 'db.t') merges the files of a table."),
     ("GRANT", "The store of the warehouse decides who may read and write."),
     ("REVOKE", "The store of the warehouse decides who may read and write."),
 )

@@ -1,4 +1,4 @@
-"""Parse statements on a whole table: CREATE, DROP, UNDROP and TRUNCATE TABLE, ALTER TABLE a RENAME TO b."""
+"""Parse statements on a whole table: CREATE, DROP, UNDROP, TRUNCATE, ANALYZE, ALTER TABLE a RENAME TO b."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from paimark.core.travel.parse.cursor import TokenCursor
 from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.uses import SqlText, Statement
 
-TableStatementKind = Literal["create", "drop", "undrop", "truncate", "rename"]
+TableStatementKind = Literal["create", "drop", "undrop", "truncate", "rename", "analyze"]
 Condition = Literal["", "if exists", "if not exists"]
 _HEADS: tuple[tuple[tuple[str, ...], TableStatementKind], ...] = (
     (("CREATE", "TABLE"), "create"),
@@ -18,6 +18,7 @@ _HEADS: tuple[tuple[tuple[str, ...], TableStatementKind], ...] = (
     (("UNDROP", "TABLE"), "undrop"),
     (("TRUNCATE", "TABLE"), "truncate"),
     (("ALTER", "TABLE"), "rename"),
+    (("ANALYZE", "TABLE"), "analyze"),
 )
 _REFUSED_BEHIND = {
     "PURGE": (
@@ -37,7 +38,7 @@ class TableStatement(SqlText):
 
     `like` is the table whose definition a CREATE takes, with its offset. The query of its AS begins at
     `query_position`, and its name ends at `name_end`. `condition` is IF EXISTS or IF NOT EXISTS: else a
-    missing table, or one that is there, is an error.
+    missing table, or one that is there, is an error. `columns` are those of an ANALYZE, `*` for all.
     """
 
     kind: TableStatementKind
@@ -49,6 +50,7 @@ class TableStatement(SqlText):
     condition: Condition = ""
     query_position: int | None = None
     name_end: int = 0
+    columns: str | None = None
 
     @property
     def query(self) -> str:
@@ -103,6 +105,8 @@ class _Reader(TokenCursor):
         if kind == "rename":
             self.takes("RENAME", "TO")
             to = self._name()
+        elif kind == "analyze":
+            return TableStatement(self.sql, kind, parts, position, columns=self._analyzed())
         elif kind == "create" and self.takes("LIKE"):
             like_position, like = self.position, self._name()
         elif kind == "create":
@@ -115,6 +119,29 @@ class _Reader(TokenCursor):
             known = _REFUSED_BEHIND.get(self.upper(self.index))
             self.refuse(*(known or (f"{word} can't follow here", "The statement ends with the name.")))
         return TableStatement(self.sql, kind, parts, position, to, like, like_position, condition)
+
+    def _analyzed(self) -> str | None:
+        """What stands behind the name of an ANALYZE: its columns."""
+        form = "Write ANALYZE TABLE db.t COMPUTE STATISTICS, FOR ALL COLUMNS or FOR COLUMNS a, b behind it."
+        if not self.takes("COMPUTE", "STATISTICS"):
+            self.refuse("ANALYZE TABLE ... COMPUTE STATISTICS is the only form", form)
+        columns: str | None = None
+        if self.takes("FOR", "ALL", "COLUMNS"):
+            columns = "*"
+        elif self.takes("FOR", "COLUMNS"):
+            names = list[str]()
+            while self.is_name(self.index):
+                (name, *more), self.index = self.read_name(self.index)
+                if more:
+                    self.refuse("A field of a column has no statistics", form)
+                names.append(name)
+                if self.text(self.index) != ",":
+                    break
+                self.index += 1
+            columns = ", ".join(names)
+        if self.text(self.index) or columns == "":
+            self.refuse("ANALYZE TABLE ends with COMPUTE STATISTICS, or with columns", form)
+        return columns
 
     def _query_start(self) -> int | None:
         depth, has_columns = 0, self.text(self.index) == "("

@@ -157,9 +157,9 @@ def test_refusals_and_mistakes_are_pointed_at(sql: Paimark, warehouse: Path) -> 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_read_only_refuses_every_procedure(sql: Paimark, warehouse: Path, name: str) -> None:
     before = tree(warehouse)
-    words = {"text": "'v2'", "choice": "'fail'", "int": "1", "flag": "true"}
+    words: dict[type, str] = {str: "'v2'", int: "1"}
     required = [each for each in ACTIONS[name].arguments if each.required]
-    given = [f"{each.name.replace('-', '_')} => {words[each.kind]}" for each in required]
+    given = [f"{each.name.replace('-', '_')} => {words[each.takes]}" for each in required]
     given.append("table => 'shop.orders'")
     statement = f"CALL sys.{name.replace('-', '_')}({', '.join(given)})"
     assert sql("sql", statement, "--yes", "--read-only").code == 1

@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import context_on, done
 from tests.interop.judge import Judge
-from tests.interop.written import Table, with_old_manifests
+from tests.interop.written import Table
+from tests.spark.library.ways import OwnTable
 
 TABLE = TablePath("d", "t")
 COLUMNS = {"k": "INT", "v": "STRING"}
@@ -37,10 +39,15 @@ def of_version(table: Table, version: int | None, left_out: tuple[str, ...]) -> 
     [(None, ("bucket", "file.format")), (1, ("bucket", "file.format")), (2, ("file.format",))],
 )
 def test_ours_and_theirs_write_on_in_turn(
-    tmp_path: Path, judge: Judge, keys: list[str], version: int | None, left_out: tuple[str, ...]
+    spark_of_library: SparkSession,
+    tmp_path: Path,
+    judge: Judge,
+    keys: list[str],
+    version: int | None,
+    left_out: tuple[str, ...],
 ) -> None:
     options = THEN if keys else {**THEN, "bucket-key": "k"}
-    table = Table(tmp_path, TABLE.full_name, COLUMNS, keys=keys, options=options)
+    table = OwnTable(tmp_path, TABLE.full_name, COLUMNS, keys=keys, options=options)
     of_version(table, version, left_out)
     judge.put(tmp_path, table.name, [("+I", row) for row in FIRST])
     table.write([(2, "ours"), (3, "c")])
@@ -54,8 +61,10 @@ def test_ours_and_theirs_write_on_in_turn(
     assert {path.name for path in table.directory.glob("bucket-*")} == {"bucket-0"}
 
 
-def test_an_altered_schema_goes_on_to_mean_it(tmp_path: Path, judge: Judge) -> None:
-    table = Table(tmp_path, TABLE.full_name, COLUMNS, keys=["k"], options=THEN)
+def test_an_altered_schema_goes_on_to_mean_it(
+    spark_of_library: SparkSession, tmp_path: Path, judge: Judge
+) -> None:
+    table = OwnTable(tmp_path, TABLE.full_name, COLUMNS, keys=["k"], options=THEN)
     of_version(table, None, ("bucket", "file.format"))
     judge.put(tmp_path, table.name, [("+I", row) for row in FIRST])
     done(context_on(tmp_path), "alter-branch-schema", table=TABLE, add="w INT")
@@ -64,11 +73,3 @@ def test_an_altered_schema_goes_on_to_mean_it(tmp_path: Path, judge: Judge) -> N
     judge.put(tmp_path, table.name, [("+I", [4, "d", 5])])
     assert len(judge.rows(tmp_path, table.name)) == 3
     assert {path.suffix for path in table.directory.glob("bucket-0/*")} == {".orc"}
-
-
-def test_old_manifests_are_written_on(tmp_path: Path, judge: Judge) -> None:
-    table = Table(tmp_path, TABLE.full_name, COLUMNS, keys=["k"], options=THEN)
-    judge.put(tmp_path, table.name, [("+I", row) for row in FIRST])
-    with_old_manifests(table.directory)
-    table.write([(2, "ours"), (3, "c")])
-    assert sorted(judge.rows(tmp_path, table.name)) == [[1, "a"], [2, "ours"], [3, "c"]]

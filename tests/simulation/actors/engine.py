@@ -67,9 +67,11 @@ class StandInEngine:
                 yield TaskResult(rows=tuple(map(json.dumps, self._answer(task))))
             elif isinstance(task, Compact):
                 yield TaskResult(snapshot=self._compact(task))
-            else:
+            elif isinstance(task, Write):
                 self._write(task)
                 yield TaskResult()
+            else:
+                raise AssertionError(f"No case of the simulation has {task}")
         except PaimarkError as error:
             cause: Cause = "statement" if error.exit_code == 1 else "engine"
             if isinstance(error, Overwritten):

@@ -11,7 +11,6 @@ from pyspark.sql.types import LongType, StructField, StructType
 from paimark.core.errors import PaimarkError
 from paimark.core.spark.engine.failures import sentences
 from paimark.core.spark.source import PaimarkSource
-from paimark.core.spark.writing.write import PaimarkWriter, find_target
 from tests.paimon import commit, create_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False)])
@@ -40,10 +39,3 @@ def test_of_a_task_that_reads(options: dict[str, str], tmp_path: Path) -> None:
         list(reader.read(part))
     message, hint = sentences_of(raised.value)
     assert message.startswith("Files of shop.log can't be read") and hint.endswith("See `paimark verify`.")
-
-
-def test_of_a_task_that_writes(options: dict[str, str]) -> None:
-    nulls = pa.RecordBatch.from_pydict({"id": pa.array([None], pa.int64())})
-    with pytest.raises(PaimarkError) as raised:
-        PaimarkWriter(find_target(options, False)).write(iter([nulls]))
-    assert sentences_of(raised.value) == ("Column id may not be null", "Give every row a value.")

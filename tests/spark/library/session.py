@@ -12,6 +12,7 @@ from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.launch.session import Spark, start_spark
 from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.protocol import Start
+from paimark.core.spark.source import PaimarkSource
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.storage.files import Files
 
@@ -31,6 +32,7 @@ def library_session(scratch: Path) -> Iterator[Spark]:
     """The environment that a start of Spark changes is as before."""
     before = dict(os.environ)
     spark = start_spark(Start("", {}, "local[2]", _CONF, str(scratch), False))
+    spark.session.dataSource.register(PaimarkSource)
     os.environ.clear()
     os.environ.update(before)
     yield spark

@@ -1,4 +1,4 @@
-"""Kinds of tables that only Paimon's own library merges or reads: the same rows as stock Paimon's."""
+"""Kinds of tables, and who reads each: the same rows as stock Paimon's. `docs/tables.md` says the same."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import paimark
+from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_library, rows
 
+DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 Write = tuple[str, list[Any]]
 
 
@@ -49,9 +52,28 @@ def _aggregating(function: str, **more: str) -> dict[str, str]:
     return {**_SUMS, "fields.s.aggregate-function": function, **options}
 
 
+WAYS = {"native": "Spark's readers", "paimon library": "Paimon's library"}
 # The others differ less from these.
-OFTEN = ("sequence group", "retractions", "collect", "nested_update", "first row", "json", "row tracking")
+OFTEN = (
+    "append",
+    "sequence group",
+    "retractions",
+    "collect",
+    "nested_update",
+    "first row",
+    "json",
+    "row tracking",
+)
 KINDS = {
+    "append": Kind(_NUMBERS, _TWICE, keys=(), compacts=False),
+    "avro without keys": Kind(_NUMBERS, _TWICE, {"file.format": "avro"}, keys=(), compacts=False),
+    "newest row of a key": Kind(_NUMBERS, _TWICE, {"bucket": "1"}),
+    "newest row by sequence": Kind(_NUMBERS, _TWICE, {"bucket": "1", "sequence.field": "v"}),
+    "dynamic buckets": Kind(_NUMBERS, _TWICE, {"bucket": "-1"}, compacts=False),
+    "postponed buckets": Kind(_NUMBERS, _TWICE, {"bucket": "-2"}),
+    "partial update": Kind(_NUMBERS, _TWICE, _PARTIAL),
+    "aggregation": Kind(_NUMBERS, _TWICE, _SUMS),
+    "listagg": Kind(_NUMBERS, _TWICE, _aggregating("listagg")),
     "sequence group": Kind(
         {"k": "INT", "v": "INT", "s": "STRING", "g": "INT"},
         [
@@ -181,6 +203,7 @@ def test_rows_are_those_of_stock_paimon(
         f"unix_micros({each})" if str(word).startswith("TIMESTAMP_LTZ") else each
         for each, word in kind.columns.items()
     )
+    scans = []
     for is_compacted in (False, True) if kind.compacts else (False,):
         if is_compacted:
             judge.compact(engine_warehouse, table)
@@ -199,4 +222,22 @@ def test_rows_are_those_of_stock_paimon(
         # By itself, Spark's own readers or the library: nothing else.
         answer = ask(engine, f"SELECT {shown} FROM {table}")
         assert answer.finish.rows == len(theirs)
-        assert {each.scan for each in answer.readings} <= {"native", "paimon library"}
+        (reading,) = answer.readings
+        scans.append(WAYS[reading.scan])
+    assert documented(name) == [scans[0], scans[-1], by_python(engine_warehouse, table, len(theirs))]
+
+
+def by_python(warehouse: Path, table: str, count: int) -> str:
+    """Whether Python reads the rows as they are, or refuses them."""
+    try:
+        read = paimark.open(str(warehouse)).table(table).at().to_arrow()
+    except Refused:
+        return "refused"
+    assert read.num_rows == count
+    return "works"
+
+
+def documented(name: str) -> list[str]:
+    """Who reads new rows, who reads compacted ones, and whether Python reads these."""
+    (line,) = (line for line in DOCS.read_text().splitlines() if line.startswith(f"| {name} | by "))
+    return [cell.strip().removeprefix("by ") for cell in line.split("|")[2:5]]

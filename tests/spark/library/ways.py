@@ -1,63 +1,51 @@
-"""Both ways to write rows: by pypaimon in Python's tasks, and by Paimon's library.
+"""Rows that are written by `write_begun` and committed by `commit_begun`, so that a test can act in between.
 
-Rows are written by `write_begun` and committed by `commit_begun`, so that a test can act in between.
+In this very process, with the Spark of the fixture `spark_of_library`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
-import pytest
 
 from paimark.core.spark.library.commit import LibraryCommit
-from paimark.core.spark.writing import row_files
+from paimark.core.spark.writing.named_target import find_target
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.lineage.commits import note_last
+from tests.interop.written import Table
 from tests.spark.library.session import writes_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
-_library: list[SparkSession] = []
-# Only the library's commits stand on one snapshot, or are of a change with a lock.
-BY_LIBRARY = pytest.mark.parametrize("way", ["library"], indirect=True)
+class OwnTable(Table):
+    """Paimark writes its rows."""
 
-
-@pytest.fixture(params=["pypaimon", "library"])
-def way(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The way of the test; its table is to be made after this."""
-    if request.param == "library":
-        _library.append(request.getfixturevalue("spark_of_library"))
-    yield request.param
-    _library.clear()
+    def write(self, rows: Sequence[Sequence[Any]], *, overwrite: bool = False) -> None:
+        target = find_target({"warehouse": str(self.warehouse), "table": self.name}, overwrite)
+        commit_begun(target, write_begun(target, self.batch(rows)))
 
 
 def write_begun(target: WriteTarget, batch: pa.RecordBatch, changed: pa.Table | None = None) -> Any:
     """The files of one task, for `commit_begun`. `changed`: as `LibraryWrites.write`, of the whole table."""
-    if not _library:
-        return [row_files.write_rows(target, [batch])]
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
     files = open_files(target.warehouse, target.options)
-    frame = _library[0].createDataFrame(pa.Table.from_batches([batch]))
+    frame = session.createDataFrame(pa.Table.from_batches([batch]))
     if changed is None:
-        return writes_of(_library[0], files).written(target, frame)
-    keys = _library[0].createDataFrame(changed)
+        return writes_of(session, files).written(target, frame)
+    keys = session.createDataFrame(changed)
     given = keys if changed.num_rows else None
     whole = frame.limit(1).select()
-    return writes_of(_library[0], files).written(target, frame, partitions=whole, changed=given)
+    return writes_of(session, files).written(target, frame, partitions=whole, changed=given)
 
 
 def commit_begun(target: WriteTarget, written: Any, files: Files | None = None) -> None:
     """`files`: the store as the commit sees it."""
-    if isinstance(written, list):
-        with pytest.MonkeyPatch.context() as patch:
-            if files is not None:
-                patch.setattr(row_files, "open_files", lambda uri, options: files)
-            row_files.commit_rows(target, written)
-        return
     store = files or open_files(target.warehouse, target.options)
     made = LibraryCommit(store, target, written).make()
     if made is not None:
@@ -66,8 +54,4 @@ def commit_begun(target: WriteTarget, written: Any, files: Files | None = None) 
 
 def names_of(written: Any) -> set[str]:
     """The names of the data files."""
-    if isinstance(written, list):
-        paths = [str(file.file_path) for task in written for message in task for file in message.new_files]
-    else:
-        paths = str(written.addresses()).split("\n")
-    return {path.rpartition("/")[2] for path in paths}
+    return {path.rpartition("/")[2] for path in str(written.addresses()).split("\n")}

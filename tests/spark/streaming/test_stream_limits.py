@@ -291,7 +291,7 @@ def test_limits_are_for_streams_that_read(log: Path, name: str) -> None:
     with pytest.raises(UsageError, match=words):
         source.reader(schema)
     with pytest.raises(UsageError, match=words):
-        source.streamWriter(schema, False)
+        source.writer(schema, False)
 
 
 def test_a_run_ends_at_what_there_was_when_it_began(log: Path) -> None:

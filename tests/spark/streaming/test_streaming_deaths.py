@@ -43,7 +43,9 @@ class Nursery:
 
 @contextmanager
 def nursery(warehouse: Path, checkpoint: Path) -> Iterator[Nursery]:
-    words = [sys.executable, "-m", "tests.spark.batch_writer", str(warehouse), str(checkpoint)]
+    scratch = warehouse.parent / "scratch"
+    scratch.mkdir()
+    words = [sys.executable, "-m", "tests.spark.batch_writer", *map(str, (warehouse, checkpoint, scratch))]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Nursery(process)
 

@@ -20,15 +20,8 @@ from tests.faults.fault_files import Death, DiesAfter
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.micro_batches import lineage
-from tests.spark.streaming.test_streaming_writes import (
-    LOG,
-    SCHEMA,
-    Died,
-    Sink,
-    die,
-    ids,
-    other_commits,
-)
+from tests.spark.streaming.sink import LOG, SCHEMA, Sink, ids, other_commits
+from tests.spark.streaming.test_streaming_writes import Died, die
 
 # Each stock commit merges all manifests: they do not name a deleted file any more.
 MERGING = {"manifest.full-compaction-threshold-size": "1 b"}

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-import pyarrow as pa
 import pytest
-from pyspark.sql.datasource import CaseInsensitiveDict
-from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from paimark.core.actions.said import stock_writer
 from paimark.core.errors import PaimarkError, Refused, UsageError
-from paimark.core.spark.source import PaimarkSource
 from paimark.core.spark.streaming import commit_attempts
 from paimark.core.spark.streaming.batch_commit import watermark_in
 from paimark.core.storage.local import LocalFiles
@@ -24,82 +18,17 @@ from paimark.core.table.layout import TablePath
 from paimark.core.travel.version import resolve_version
 from tests.actions.acting import context_on, done, item, planned
 from tests.interop.judge import Judge
-from tests.paimon import commit, create_table, read_rows
+from tests.paimon import create_table
 from tests.spark.dying import POINTS, die_at
+from tests.spark.library.ways import names_of
 from tests.spark.micro_batches import lineage
+from tests.spark.streaming.sink import LOG, SCHEMA, Sink, ids, other_commits, shop
 
-LOG, KEYED = TablePath("shop", "log"), TablePath("shop", "keyed")
-SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
-COLUMNS = StructType([StructField("id", LongType()), StructField("said", StringType())])
+__all__ = ["shop"]
 
 
 class Died(BaseException):
     """What a writer does that is killed: nothing after it runs."""
-
-
-class Sink:
-    """A streaming query's writing side, its checkpoint, and the process that dies."""
-
-    def __init__(self, warehouse: Path, table: TablePath = LOG, **options: str) -> None:
-        checkpoint = warehouse.parent / f"checkpoint-{uuid.uuid4()}"
-        checkpoint.mkdir()
-        self.query = str(uuid.uuid4())
-        (checkpoint / "metadata").write_text(json.dumps({"id": self.query}))
-        self.warehouse = warehouse
-        self.table = table
-        self.options = {
-            "warehouse": str(warehouse),
-            "table": table.full_name,
-            "checkpointLocation": str(checkpoint),
-            **{name.replace("_", "-"): value for name, value in options.items()},
-        }
-
-    def write(self, *tasks: Sequence[int], word: str = "") -> list[Any]:
-        """The messages of tasks that each write such ids."""
-        found: list[Any] = []
-        for ids in tasks:
-            said = [word or f"s{each}" for each in ids]
-            rows = pa.record_batch({"id": pa.array(ids, pa.int64()), "said": said})
-            found.append(self._writer().write(iter([rows] if ids else [])))
-        return found
-
-    def commit(self, batch: int, messages: list[Any]) -> None:
-        self._writer().commit(messages, batch)
-
-    def sets_out(self, batch: int, watermark: int) -> None:
-        """What Spark writes before it runs a batch."""
-        offsets = Path(self.options["checkpointLocation"]) / "offsets"
-        offsets.mkdir(exist_ok=True)
-        metadata = {"batchWatermarkMs": watermark, "batchTimestampMs": 1, "conf": {}}
-        (offsets / str(batch)).write_text(f'v1\n{json.dumps(metadata)}\n{{"logOffset":0}}')
-
-    def batch(self, number: int, *tasks: Sequence[int], word: str = "") -> None:
-        self.commit(number, self.write(*tasks, word=word))
-
-    @property
-    def attempts(self) -> list[commit_attempts.Attempt]:
-        return commit_attempts.attempts(LocalFiles(str(self.warehouse)), self.table, self.query)
-
-    def _writer(self) -> Any:
-        source = PaimarkSource(CaseInsensitiveDict(self.options))  # type: ignore[arg-type]  # as Spark does
-        return source.streamWriter(COLUMNS, False)
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    path = tmp_path / "warehouse"
-    create_table(path, "shop.log", SCHEMA)
-    create_table(path, "shop.keyed", SCHEMA, primary_keys=["id"], options={"bucket": "2"})
-    return path
-
-
-def ids(warehouse: Path, table: str = "shop.log") -> list[int]:
-    return sorted(row["id"] for row in read_rows(warehouse, table))
-
-
-def other_commits(warehouse: Path, *numbers: int) -> None:
-    for number in numbers:
-        commit(warehouse, "shop.log", pa.table({"id": [number], "said": ["other"]}, schema=SCHEMA))
 
 
 def test_the_querys_watermark_goes_into_the_snapshots_and_never_back(shop: Path) -> None:
@@ -237,11 +166,13 @@ def test_each_batch_goes_where_main_is_then_and_a_branch_stays(shop: Path) -> No
     main, side = Sink(shop), Sink(shop, branch="side")
     main.batch(0, [1])
     side.batch(0, [11])
-    messages = main.write([2])
+    written = main.write([2])
     done(context, "replace-main-branch", LOG, name="fix")
     side.batch(1, [12])
-    # Also rows that were written when the table directory was main.
-    main.commit(1, messages)
+    with pytest.raises(Refused, match="became main while its rows were written"):
+        main.commit(1, written)
+    # As Spark does when the query is started again.
+    main.batch(1, [2])
     done(context, "undo", LOG)
     main.batch(2, [3])
     assert ids(shop, "shop.log$branch_fix") == [2, 90]
@@ -249,46 +180,24 @@ def test_each_batch_goes_where_main_is_then_and_a_branch_stays(shop: Path) -> No
     assert ids(shop, "shop.log$branch_side") == [11, 12, 90]
 
 
-def test_what_was_written_for_another_state_of_the_table_is_refused_or_fits(shop: Path) -> None:
+def test_what_was_written_for_another_definition_is_refused_and_written_again(shop: Path) -> None:
     sink, context = Sink(shop), context_on(shop)
     sink.batch(0, [1])
-    messages = sink.write([2])
+    written = sink.write([2])
+    files = names_of(written.files)
     done(context, "alter-branch-schema", LOG, add="more INT")
-    sink.commit(1, messages)
+    with pytest.raises(Refused, match=r"definition of shop\.log changed while its rows were written"):
+        sink.commit(1, written)
+    assert files and not files & {path.name for path in shop.rglob("*.parquet")}
+    sink.batch(1, [2])
     assert ids(shop) == [1, 2]
     assert lineage(shop, "shop.log").snapshot(2).schema_id == 1
-    messages = sink.write([3])
-    done(context, "alter-branch-schema", LOG, drop="more")
-    with pytest.raises(Refused, match="changed while a batch was written"):
-        sink.commit(2, messages)
-    assert not any((shop / each.file_path).exists() for m in messages[0].messages for each in m.new_files)
-    keyed = Sink(shop, KEYED)
-    keyed.batch(0, [1])
-    done(context, "create-tag", KEYED, name="one")
-    done(context, "create-branch", KEYED, name="fix", tag="one")
-    messages = keyed.write([2])
-    done(context, "replace-main-branch", KEYED, name="fix")
-    with pytest.raises(Refused, match="became main while a batch was written"):
-        keyed.commit(1, messages)
-    keyed.batch(1, [2])
-    assert ids(shop, "shop.keyed$branch_fix") == [1, 2]
 
 
-def test_an_abort_deletes_only_what_was_never_committed(shop: Path) -> None:
-    sink = Sink(shop)
-    messages = sink.write([1], [2])
-    sink.commit(0, messages)
-    sink._writer().abort(messages, 0)
-    assert ids(shop) == [1, 2]
-    lost = sink.write([3])
-    sink._writer().abort([*lost, None], 1)
-    assert len(list(shop.glob("shop.db/log/bucket-*/data-*"))) == 2
-
-
-def test_a_due_savepoint_follows_a_batch(tmp_path: Path) -> None:
-    create_table(tmp_path / "w", "shop.log", SCHEMA, options={"savepoint.create-interval": "1 h"})
-    Sink(tmp_path / "w").batch(0, [1])
-    assert (tmp_path / "w/shop.db/log/savepoint/savepoint-1").exists()
+def test_a_due_savepoint_follows_a_batch(shop: Path) -> None:
+    create_table(shop, "often.log", SCHEMA, options={"savepoint.create-interval": "1 h"})
+    Sink(shop, TablePath("often", "log")).batch(0, [1])
+    assert (shop / "often.db/log/savepoint/savepoint-1").exists()
 
 
 @pytest.mark.parametrize(
@@ -387,23 +296,6 @@ def test_a_truncation_of_what_a_query_wrote_is_noticed(shop: Path, others: list[
     assert ids(shop) == sorted([0, 1, 2, 3, *others])
 
 
-def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path) -> None:
-    sink = Sink(shop)
-    source = PaimarkSource(CaseInsensitiveDict(sink.options))  # type: ignore[arg-type]  # as Spark does
-    with pytest.raises(UsageError, match="output mode complete"):
-        source.streamWriter(COLUMNS, True)
-    with pytest.raises(PaimarkError, match="has no column other"):
-        source.streamWriter(StructType([*COLUMNS, StructField("other", StringType())]), False)
-    definition = shop / "shop.db" / "log" / "schema" / "schema-0"
-    schema = json.loads(definition.read_text())
-    schema["fields"][1]["defaultValue"] = "'none'"
-    definition.write_text(json.dumps(schema))
-    # Stock Paimon fills it in; null would be another row.
-    with pytest.raises(PaimarkError, match="lack column said, whose default"):
-        source.streamWriter(StructType([COLUMNS["id"]]), False)
-    assert source.streamWriter(COLUMNS, False)
-
-
 def test_a_process_that_stood_still_makes_no_snapshot_in_a_past_that_expired(shop: Path) -> None:
     """Its id is free again, and what was committed on it would be lost."""
     sink = Sink(shop)
@@ -422,7 +314,7 @@ def test_a_process_that_stood_still_makes_no_snapshot_in_a_past_that_expired(sho
     with pytest.MonkeyPatch.context() as back:
         back.setattr(LocalFiles, "create", stood_still)
         # Whether what it lost to was its own batch it can't see any more.
-        with pytest.raises(PaimarkError, match="Cannot determine whether"):
+        with pytest.raises(PaimarkError, match="has no snapshot 2 any more, which may have been batch 1"):
             sink.commit(1, late)
     assert lineage(shop, "shop.log").snapshot_ids() == [4]
     other_commits(shop, 92)

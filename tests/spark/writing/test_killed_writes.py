@@ -16,11 +16,11 @@ from tests.faults.fault_files import Film
 from tests.faults.trees import TreeOnDisk
 from tests.interop.written import Table
 from tests.paimon import read_rows
-from tests.spark.library.ways import commit_begun, way
+from tests.spark.library.ways import commit_begun
 from tests.spark.writing.test_refused_commits import ROWS, another, begun, lineage
 from tests.spark.writing.test_write_log import TABLE, table
 
-__all__ = ["table", "way"]
+__all__ = ["table"]
 
 
 class Killed(NamedTuple):

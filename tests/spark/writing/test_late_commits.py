@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
-from paimark.core.errors import Refused
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
 from paimark.core.storage.files import Unanswered
 from paimark.core.storage.local import LocalFiles
@@ -15,7 +15,7 @@ from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.interop.written import Table
 from tests.paimon import read_rows
-from tests.spark.library.ways import commit_begun, way
+from tests.spark.library.ways import commit_begun
 from tests.spark.writing.test_refused_commits import (
     COLUMNS,
     ROWS,
@@ -26,13 +26,11 @@ from tests.spark.writing.test_refused_commits import (
     unowned,
 )
 
-__all__ = ["way"]
-
 TABLE = TablePath("d", "t")
 
 
 @pytest.fixture
-def table(way: str, tmp_path: Path) -> Table:
+def table(spark_of_library: SparkSession, tmp_path: Path) -> Table:
     return Table(tmp_path, TABLE.full_name, COLUMNS, keys=["k"], options={"bucket": "1"})
 
 
@@ -67,21 +65,15 @@ def once(act: Callable[[], None], *, before: bool) -> Callable[[LocalFiles, str,
 
 @pytest.mark.parametrize("there", [0, 1])
 @pytest.mark.parametrize("count", [2, 3])
-def test_an_id_that_another_had_is_not_taken(way: str, table: Table, there: int, count: int) -> None:
+def test_an_id_that_another_had_is_not_taken(table: Table, there: int, count: int) -> None:
     """Its file would lie below others that know nothing of the rows, and the commit would be called done."""
     for _ in range(there):
         table.write(ROWS)
     target, written = begun(table)
     with instead_of_create(once(lambda: others(table, count), before=True)):
-        if way == "library":
-            commit_begun(target, written)
-        else:
-            # pypaimon looks for its commit in the snapshots since, and they have expired.
-            with pytest.raises(Refused, match="Cannot determine whether"):
-                commit_begun(target, written)
-    ours = [3, 4] if way == "library" else []
-    assert lineage(table).latest_id() == there + count + (way == "library")
-    assert keys(table) == [*[1, 2][: 2 * there], *ours, *range(90, 90 + count)]
+        commit_begun(target, written)
+    assert lineage(table).latest_id() == there + count + 1
+    assert keys(table) == [*[1, 2][: 2 * there], 3, 4, *range(90, 90 + count)]
     assert not [name for name in unowned(table) if name.endswith(".parquet")]
 
 

@@ -7,14 +7,18 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
+from paimark.core.spark.streaming.batch import StreamBatch
 from paimark.core.spark.streaming.batch_commit import commit_batch
-from paimark.core.spark.writing.row_files import write_rows
+from paimark.core.spark.writing.named_target import find_target
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage import commits
 from paimark.core.table.lineage.commits import Overwritten
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
-from tests.spark.library.ways import commit_begun, way
+from tests.spark.library.session import writes_of
+from tests.spark.library.ways import commit_begun, write_begun
 from tests.spark.writing.test_refused_commits import (
     COLUMNS,
     ROWS,
@@ -25,11 +29,9 @@ from tests.spark.writing.test_refused_commits import (
     unowned,
 )
 
-__all__ = ["way"]
-
 
 @pytest.fixture
-def table(way: str, tmp_path: Path) -> Table:
+def table(spark_of_library: SparkSession, tmp_path: Path) -> Table:
     table = Table(tmp_path, "d.t", COLUMNS, keys=["k"], options={"bucket": "1"})
     table.write(ROWS)
     return table
@@ -93,9 +95,16 @@ def test_what_was_cut_off_main_is_no_overwritten_commit(table: Table) -> None:
 
 
 def batch(table: Table, number: int, key: int) -> None:
-    target = msgspec.structs.replace(begun(table)[0], commit_user="query")
+    target = msgspec.structs.replace(
+        find_target({"warehouse": str(table.warehouse), "table": table.name}, False), commit_user="query"
+    )
     rows = pa.RecordBatch.from_pydict({"k": [key], "v": [1]}, schema=SCHEMA)
-    commit_batch(target, number, [(target, write_rows(target, [rows]))])
+    session = SparkSession.getActiveSession()
+    # Spark asks for each batch in another process.
+    commits._LAST.clear()
+    assert session is not None
+    writes = writes_of(session, LocalFiles(str(table.warehouse)))
+    commit_batch(writes, target, StreamBatch(number, "query"), write_begun(target, rows))
 
 
 def keys(table: Table) -> list[int]:

@@ -11,20 +11,19 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, Refused, Unavailable
+from paimark.core.spark.writing.named_target import find_target
 from paimark.core.spark.writing.target import WriteTarget
-from paimark.core.spark.writing.write import find_target
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
 from tests.paimon import commit, open_table, read_rows
-from tests.spark.library.ways import BY_LIBRARY, commit_begun, names_of, way, write_begun
-
-__all__ = ["way"]
+from tests.spark.library.ways import commit_begun, names_of, write_begun
 
 ADDED = range(100, 120)
 COLUMNS = {"k": "INT", "v": "INT"}
@@ -33,7 +32,7 @@ SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), pa.field("v", pa.
 
 
 @pytest.fixture(params=[{"bucket": "1"}, {"bucket": "-1"}], ids=["fixed", "dynamic"])
-def table(way: str, tmp_path: Path, request: pytest.FixtureRequest) -> Table:
+def table(spark_of_library: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> Table:
     options = {**request.param, "commit.max-retries": "2", "commit.max-retry-wait": "1 ms"}
     name = "d.dynamic" if request.param["bucket"] == "-1" else "d.fixed"
     table = Table(tmp_path, name, COLUMNS, keys=["k"], options=options)
@@ -83,7 +82,6 @@ def instead_of_create(act: Callable[[LocalFiles, str, bytes], bool]) -> Iterator
         yield
 
 
-@BY_LIBRARY
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_the_newest_snapshot_is_another(table: Table, overwrite: bool) -> None:
     target, written = begun(table, overwrite=overwrite, pinned=True)
@@ -114,7 +112,6 @@ def test_a_commit_does_not_hide_that_newest_snapshots_were_lost(table: Table) ->
     assert lineage(table).latest_id() == 1
 
 
-@BY_LIBRARY
 @pytest.mark.parametrize("now", ["held", "released", "another's", "taken over"])
 def test_the_change_that_makes_it_may_be_recovered_by_another(table: Table, now: str) -> None:
     """Its own process died, and this one has not heard of that yet."""
@@ -122,6 +119,7 @@ def test_the_change_that_makes_it_may_be_recovered_by_another(table: Table, now:
     entry = target.root.table.journal_step("mine", 3)
     target = msgspec.structs.replace(target, lock="mine", next_entry=entry)
     lock = table.warehouse / target.root.table.journal
+    lock.parent.mkdir(exist_ok=True)
     if now != "released":
         lock.write_bytes(msgspec.json.encode({"token": "theirs" if now == "another's" else "mine"}))
     if now == "taken over":
@@ -203,7 +201,6 @@ def test_nobody_knows_whether_it_landed(table: Table) -> None:
     assert data <= {Path(path).name for path in unowned(table)}
 
 
-@BY_LIBRARY
 def test_nobody_knows_and_then_it_is_refused(table: Table) -> None:
     """The first try may have landed and been rolled back since, for all that can be told."""
 
@@ -235,13 +232,12 @@ def test_the_store_keeps_no_conditions(table: Table) -> None:
 
 
 @pytest.fixture
-def unkeyed(way: str, tmp_path: Path) -> Table:
+def unkeyed(spark_of_library: SparkSession, tmp_path: Path) -> Table:
     table = Table(tmp_path, "d.unkeyed", COLUMNS, options={"commit.max-retry-wait": "1 ms"})
     table.write(ROWS)
     return table
 
 
-@BY_LIBRARY
 def test_rows_that_may_go_on_are_committed_on_what_others_committed_at_each_try(unkeyed: Table) -> None:
     target, written = begun(unkeyed, pinned=True)
     target = msgspec.structs.replace(target, may_go_on=True, known=1)
@@ -266,7 +262,6 @@ def test_rows_that_may_go_on_are_committed_on_what_others_committed_at_each_try(
     assert data() - before == 3
 
 
-@BY_LIBRARY
 def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) -> None:
     another(unkeyed)
     target, written = begun(unkeyed, pinned=True)
@@ -280,7 +275,7 @@ def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) 
 
 
 @pytest.fixture
-def keyed(way: str, tmp_path: Path) -> Table:
+def keyed(spark_of_library: SparkSession, tmp_path: Path) -> Table:
     options = {"bucket": "1", "commit.max-retry-wait": "1 ms"}
     table = Table(tmp_path, "d.keyed", COLUMNS, keys=["k"], options=options)
     table.write([(1, 1), (2, 2), (5, 5)])
@@ -323,7 +318,6 @@ def before_each_try(*deeds: Callable[[], object]) -> Iterator[None]:
     assert not left
 
 
-@BY_LIBRARY
 def test_an_overwrite_goes_on_beside_a_commit_of_other_keys_at_each_try(keyed: Table) -> None:
     target, written = begun_beside(keyed)
     with before_each_try(*(partial(another, keyed, key) for key in (7, 1, 8))):
@@ -335,7 +329,6 @@ def test_an_overwrite_goes_on_beside_a_commit_of_other_keys_at_each_try(keyed: T
     assert values(keyed) == {1: 0, 2: 2, 3: 3, 7: 0, 8: 0} and unowned(keyed) == set()
 
 
-@BY_LIBRARY
 @pytest.mark.parametrize("key", [3, 5])
 def test_an_overwrite_does_not_go_on_beside_a_commit_of_a_key_that_it_changes(keyed: Table, key: int) -> None:
     target, written = begun_beside(keyed)
@@ -347,7 +340,6 @@ def test_an_overwrite_does_not_go_on_beside_a_commit_of_a_key_that_it_changes(ke
     assert values(keyed) == {1: 1, 2: 2, 5: 5, 7: 0} | {key: 0} and unowned(keyed) == set()
 
 
-@BY_LIBRARY
 def test_with_too_many_changed_keys_nothing_goes_on_in_the_same_partition(keyed: Table) -> None:
     """Then nobody is told them."""
     target, written = begun_beside(keyed, [])
@@ -356,7 +348,6 @@ def test_with_too_many_changed_keys_nothing_goes_on_in_the_same_partition(keyed:
         commit_begun(target, written)
 
 
-@BY_LIBRARY
 def test_what_came_is_read_again_after_a_rollback(keyed: Table) -> None:
     """The snapshot of the last try has gone, and its id is another's, with a key that changes."""
     target, written = begun_beside(keyed)
@@ -375,7 +366,6 @@ def test_what_came_is_read_again_after_a_rollback(keyed: Table) -> None:
     assert values(keyed) == {1: 1, 2: 2, 3: 0, 5: 5, 8: 0}
 
 
-@BY_LIBRARY
 @pytest.mark.parametrize(
     "attributes",
     [

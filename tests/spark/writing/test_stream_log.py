@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from paimark.core.actions.change.operations import stacks_of
-from paimark.core.spark.streaming import writer
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.operations import Operation, append, log_entries, read_operations
 from paimark.core.table.records import point_of
@@ -16,23 +14,9 @@ from paimark.core.table.system_tables import system_table
 from tests.actions.acting import context_on, done, item, planned
 from tests.faults.fault_files import Death
 from tests.spark.micro_batches import lineage
-from tests.spark.streaming.test_streaming_writes import LOG, Sink, ids, other_commits, shop
+from tests.spark.streaming.sink import LOG, Sink, ids, other_commits, shop
 
 __all__ = ["shop"]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Sets the run of the query that Spark tells its tasks of."""
-    made = writer.StreamTaskMessage.__init__
-
-    def set_run(name: str) -> None:
-        def init(self: writer.StreamTaskMessage, target: str, messages: list[Any], run: str) -> None:
-            made(self, target, messages, name)
-
-        monkeypatch.setattr(writer.StreamTaskMessage, "__init__", init)
-
-    return set_run
 
 
 def logged(warehouse: Path) -> list[Operation]:
@@ -64,10 +48,10 @@ def test_a_run_is_one_operation_for_all_its_batches(shop: Path) -> None:
     assert len(log_entries(LocalFiles(str(shop)), LOG)) == 1
 
 
-def test_the_next_run_notes_that_the_one_before_is_over(shop: Path, run: Any) -> None:
+def test_the_next_run_notes_that_the_one_before_is_over(shop: Path) -> None:
     sink = Sink(shop)
     for name, batch in (("first", 0), ("first", 1), ("second", 2)):
-        run(name)
+        sink.run = name
         sink.batch(batch, [batch])
     first, second = logged(shop)
     assert first.stream is not None and first.stream.is_over
@@ -99,10 +83,10 @@ def test_the_plan_of_its_undo_goes_to_the_snapshot_before_its_first_batch(shop: 
 
 @pytest.mark.parametrize("is_confirmed", [True, False], ids=["confirmed", "not confirmed"])
 def test_a_killed_run_is_in_the_log_up_to_its_last_commit(
-    shop: Path, run: Any, monkeypatch: pytest.MonkeyPatch, is_confirmed: bool
+    shop: Path, monkeypatch: pytest.MonkeyPatch, is_confirmed: bool
 ) -> None:
     sink = Sink(shop)
-    run("first")
+    sink.run = "first"
     sink.batch(0, [1])
     replace = LocalFiles.replace
 
@@ -118,7 +102,7 @@ def test_a_killed_run_is_in_the_log_up_to_its_last_commit(
     [killed] = logged(shop)
     assert killed.landed and killed.after == "main at snapshot 2" and killed.records_added == 2
     # The next run writes batch 1 again, which has landed, and goes on.
-    run("second")
+    sink.run = "second"
     sink.batch(1, [2])
     sink.batch(2, [3])
     assert ids(shop) == [1, 2, 3]
@@ -160,11 +144,9 @@ def test_batches_after_the_undo_of_a_run_are_not_passed_over_in_silence(shop: Pa
     assert "): its rows are followed by others" in said
 
 
-def test_a_run_that_follows_main_to_another_root_is_no_later_than_the_replacement(
-    shop: Path, run: Any
-) -> None:
+def test_a_run_that_follows_main_to_another_root_is_no_later_than_the_replacement(shop: Path) -> None:
     context, sink = context_on(shop), Sink(shop)
-    run("first")
+    sink.run = "first"
     other_commits(shop, 90)
     done(context, "create-tag", LOG, name="one")
     done(context, "create-branch", LOG, name="fix", tag="one")
@@ -175,7 +157,7 @@ def test_a_run_that_follows_main_to_another_root_is_no_later_than_the_replacemen
     assert numbers == [3, 3]
     assert planned(context, "undo", LOG).arguments["undone"] == "replace-main-branch"
     # The rows of a run that began later stay on the branch.
-    run("second")
+    sink.run = "second"
     sink.batch(2, [3])
     assert planned(context, "undo", LOG).arguments["undone"] == "write-stream"
     plan = planned(context, "undo", LOG, replacement=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import shutil
-import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,10 +13,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Write
-from paimark.core.storage.local import LocalFiles
-from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.records import TableSchema
-from paimark.core.table.savepoints import SavepointManager
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -265,76 +260,6 @@ def test_columns_are_not_taken_for_parts_of_others(
     else:
         run_write(engine, again)
     assert read_rows(engine_warehouse, name) == [row]
-
-
-PROGRAM = """
-import sys
-from pathlib import Path
-from paimark.core.spark.protocol import Start
-from paimark.core.spark.launch.session import start_spark
-from paimark.core.spark.writing.write import clustered
-
-warehouse, scratch = sys.argv[1:]
-spark = start_spark(Start(warehouse, {}, "local[2]", {}, scratch, False))
-session = spark.session
-source = {"warehouse": warehouse}
-
-def save(frame, mode, table, **options):
-    frame.write.format("paimark").mode(mode).options(**source, table=table, **options).save()
-
-orders = session.sql("SELECT id AS order_id, 'spark' AS customer FROM range(0, 40, 1, 4)")
-try:
-    save(orders, "append", "shop.orders")
-except Exception as error:
-    assert "paimark.core.spark.writing.write.clustered" in str(error), error
-else:
-    raise SystemExit("one bucket was written by several tasks")
-save(clustered(orders, table="shop.orders", **source), "append", "shop.orders")
-save(session.sql("SELECT '2026-05-02' AS day, 'new' AS kind"), "overwrite", "shop.events",
-     partitionOverwriteMode="dynamic")
-save(session.sql("SELECT 'x' AS day, 'y' AS kind"), "append", "shop.events", branch="b")
-for wrong in ("SELECT 1 AS nothing", "SELECT 'a' AS customer"):
-    try:
-        save(session.sql(wrong), "append", "shop.orders")
-    except Exception as error:
-        assert "order_id" in str(error) or "no column nothing" in str(error), error
-    else:
-        raise SystemExit("wrong columns were taken")
-spark.stop()
-"""
-
-
-def set_interval(warehouse: Path, table: str, text: str) -> None:
-    path = warehouse / "shop.db" / table / "schema" / "schema-0"
-    schema = msgspec.json.decode(path.read_bytes())
-    schema["options"]["savepoint.create-interval"] = text
-    path.write_bytes(msgspec.json.encode(schema))
-
-
-@pytest.mark.long
-def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Path, judge: Judge) -> None:
-    """Where the table wants savepoints, the commit is followed by one; where that fails, it is told."""
-    set_interval(warehouse, "orders", "1 h")
-    set_interval(warehouse, "events", "often")
-    open_table(warehouse, "shop.events").create_tag("fork", 1)
-    open_table(warehouse, "shop.events").branch_manager().create_branch("b", "fork")
-    (tmp_path / "scratch").mkdir()
-    words = [sys.executable, "-c", PROGRAM, str(warehouse), str(tmp_path / "scratch")]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
-    assert done.returncode == 0, done.stderr[-3000:]
-    expected = [{"order_id": number, "customer": "spark", "price": None} for number in range(40)]
-    assert judge.read(warehouse, "shop.orders") == comparable(expected)
-    assert lineage_of(warehouse, "shop.orders").latest_id() == 6
-    kept = {
-        name: SavepointManager(LocalFiles(str(warehouse)), parse_table_name(name)).all() for name in TABLES
-    }
-    assert [each.saved_snapshot_id for each in kept["shop.orders"]] == [6]
-    assert kept["shop.events"] == []
-    assert done.stderr.count("The rows were committed to shop.events, but what should follow failed") == 2
-    events = judge.read(warehouse, "shop.events")
-    assert {"day": "2026-05-02", "kind": "new"} in events
-    assert len(events) == 4
-    assert {"day": "x", "kind": "y"} in judge.read(warehouse, "shop.events$branch_b")
 
 
 @pytest.mark.parametrize("table", TABLES)

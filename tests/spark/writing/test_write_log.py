@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from pyspark.sql import SparkSession
 
 from paimark.core.actions.change.operations import stacks_of
 from paimark.core.actions.said import stock_writer
@@ -19,11 +20,9 @@ from paimark.core.table.system_tables import system_table
 from tests.actions.acting import context_on, done, planned
 from tests.interop.written import Table
 from tests.paimon import read_rows
-from tests.spark.library.ways import BY_LIBRARY, commit_begun, way
+from tests.spark.library.ways import OwnTable, commit_begun
 from tests.spark.writing.test_late_commits import once
 from tests.spark.writing.test_refused_commits import COLUMNS, ROWS, another, begun, instead_of_create, lineage
-
-__all__ = ["way"]
 
 TABLE = TablePath("d", "t")
 
@@ -33,8 +32,8 @@ class Death(BaseException):
 
 
 @pytest.fixture
-def table(way: str, tmp_path: Path) -> Table:
-    return Table(tmp_path / "wh", TABLE.full_name, COLUMNS, keys=["k"], options={"bucket": "1"})
+def table(spark_of_library: SparkSession, tmp_path: Path) -> Table:
+    return OwnTable(tmp_path / "wh", TABLE.full_name, COLUMNS, keys=["k"], options={"bucket": "1"})
 
 
 def files_of(table: Table) -> Files:
@@ -81,7 +80,6 @@ def test_a_write_is_an_operation_with_its_snapshots_and_records(table: Table) ->
     assert stock_writer(files_of(table), TABLE.root()) is None
 
 
-@BY_LIBRARY
 def test_what_committed_nothing_is_no_operation(table: Table) -> None:
     table.write(ROWS)
     table.write([])

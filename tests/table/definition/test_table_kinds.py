@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.kinds import KINDS, TableKind, Writers
+from paimark.core.table.definition.kinds import KINDS, TableKind
 from paimark.core.table.follow_ups import options as follow_ups
 from paimark.core.table.records import SchemaField, TableSchema
 
@@ -39,120 +39,100 @@ def schema(
     )
 
 
-def writers(table: TableSchema) -> Writers:
-    if kinds.refusals(table):
-        return "nobody"
-    return "library" if kinds.refusals(table, by_source=True) else "all"
+def is_written(table: TableSchema) -> bool:
+    return not kinds.refusals(table)
 
 
 @pytest.mark.parametrize(
-    ("options", "who"),
+    ("options", "written"),
     [
-        ({}, "all"),
-        ({"merge-engine": "deduplicate", "sequence.field": "v", "write-only": "true"}, "all"),
-        ({"merge-engine": "First-Row "}, "library"),
-        ({"merge-engine": "first-row", "changelog-producer": "lookup"}, "library"),
-        ({"deletion-vectors.enabled": "true"}, "library"),
-        ({"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}, "library"),
-        ({"deletion-vectors.enabled": "false"}, "all"),
-        ({"merge-engine": "partial-update"}, "all"),
-        ({"merge-engine": "partial-update", "fields.v.sequence-group": "k"}, "library"),
-        ({"merge-engine": "partial-update", "fields.v.aggregate-function": "sum"}, "library"),
-        ({"merge-engine": "partial-update", "fields.default-aggregate-function": "sum"}, "library"),
-        ({"merge-engine": "partial-update", "partial-update.ignore-delete": "true"}, "library"),
-        ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, "library"),
-        ({"merge-engine": "partial-update", "ignore-delete": "false"}, "all"),
-        ({"ignore-delete": "true", "rowkind.field": "v"}, "all"),
-        ({"merge-engine": "aggregation"}, "all"),
-        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, "all"),
-        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"}, "library"),
-        ({"merge-engine": "aggregation", "fields.default-aggregate-function": "collect"}, "library"),
-        ({"merge-engine": "aggregation", "fields.v.ignore-retract": "true"}, "library"),
-        ({"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}, "library"),
-        ({"changelog-producer": "input"}, "all"),
-        ({"changelog-producer": "lookup"}, "all"),
-        ({"changelog-producer": "full-compaction"}, "all"),
-        ({"bucket": "-1"}, "all"),
-        ({"bucket": "-2"}, "library"),
-        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, "library"),
-        ({"bucket-function.type": "default"}, "all"),
-        ({"bucket-function.type": "mod"}, "library"),
-        ({"sequence.snapshot-ordering": "true", "write-only": "true"}, "nobody"),
-        ({"upsert-key": "v"}, "nobody"),
-        ({"primary-key.nullable": "true"}, "nobody"),
-        ({"record-level.expire-time": "1 d", "record-level.time-field": "v"}, "all"),
-        ({"scan.fallback-branch": "b"}, "all"),
-        ({"scan.primary-branch": "b"}, "all"),
-        ({"chain-table.enabled": "true"}, "nobody"),
-        ({"row-tracking.enabled": "true"}, "library"),
-        ({"data-evolution.enabled": "true"}, "library"),
-        ({"pk-clustering-override": "true"}, "nobody"),
-        ({"pk-btree.index.columns": "v"}, "nobody"),
-        ({"fields.v.map.storage-layout": "shared-shredding"}, "nobody"),
-        ({"target-file-row-num": "5"}, "nobody"),
-        ({"file.format": "orc"}, "all"),
-        ({"file.format": "CSV"}, "library"),
-        ({"file.format": "lance"}, "nobody"),
-        ({"manifest.format": "avro"}, "all"),
-        ({"manifest.format": "ORC"}, "nobody"),
-        ({"commit.callbacks": "x.Y"}, "library"),
-        ({"commit.strict-mode.last-safe-snapshot": "4"}, "nobody"),
-        ({"query-auth.enabled": "true"}, "nobody"),
-        ({"type": "table"}, "all"),
-        ({"type": "format-table"}, "nobody"),
-        ({"owner": "me", "file-index.bloom-filter.columns": "v"}, "all"),
+        ({}, True),
+        ({"merge-engine": "deduplicate", "sequence.field": "v", "write-only": "true"}, True),
+        ({"merge-engine": "First-Row "}, True),
+        ({"merge-engine": "first-row", "changelog-producer": "lookup"}, True),
+        ({"deletion-vectors.enabled": "true"}, True),
+        ({"deletion-vectors.enabled": "true", "deletion-vectors.merge-on-read": "true"}, True),
+        ({"deletion-vectors.enabled": "false"}, True),
+        ({"merge-engine": "partial-update"}, True),
+        ({"merge-engine": "partial-update", "fields.v.sequence-group": "k"}, True),
+        ({"merge-engine": "partial-update", "fields.v.aggregate-function": "sum"}, True),
+        ({"merge-engine": "partial-update", "fields.default-aggregate-function": "sum"}, True),
+        ({"merge-engine": "partial-update", "partial-update.ignore-delete": "true"}, True),
+        ({"merge-engine": "partial-update", "partial-update.remove-record-on-delete": "true"}, True),
+        ({"merge-engine": "partial-update", "ignore-delete": "false"}, True),
+        ({"ignore-delete": "true", "rowkind.field": "v"}, True),
+        ({"merge-engine": "aggregation"}, True),
+        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}, True),
+        ({"merge-engine": "aggregation", "fields.v.aggregate-function": "listagg"}, True),
+        ({"merge-engine": "aggregation", "fields.default-aggregate-function": "collect"}, True),
+        ({"merge-engine": "aggregation", "fields.v.ignore-retract": "true"}, True),
+        ({"merge-engine": "aggregation", "aggregation.remove-record-on-delete": "true"}, True),
+        ({"changelog-producer": "input"}, True),
+        ({"changelog-producer": "lookup"}, True),
+        ({"changelog-producer": "full-compaction"}, True),
+        ({"bucket": "-1"}, True),
+        ({"bucket": "-2"}, True),
+        ({"bucket": "-2", "postpone.batch-write-fixed-bucket": "false"}, True),
+        ({"bucket-function.type": "default"}, True),
+        ({"bucket-function.type": "mod"}, True),
+        ({"sequence.snapshot-ordering": "true", "write-only": "true"}, False),
+        ({"upsert-key": "v"}, False),
+        ({"primary-key.nullable": "true"}, False),
+        ({"record-level.expire-time": "1 d", "record-level.time-field": "v"}, True),
+        ({"scan.fallback-branch": "b"}, True),
+        ({"scan.primary-branch": "b"}, True),
+        ({"chain-table.enabled": "true"}, False),
+        ({"row-tracking.enabled": "true"}, True),
+        ({"data-evolution.enabled": "true"}, True),
+        ({"pk-clustering-override": "true"}, False),
+        ({"pk-btree.index.columns": "v"}, False),
+        ({"fields.v.map.storage-layout": "shared-shredding"}, False),
+        ({"target-file-row-num": "5"}, False),
+        ({"file.format": "orc"}, True),
+        ({"file.format": "CSV"}, True),
+        ({"file.format": "lance"}, False),
+        ({"manifest.format": "avro"}, True),
+        ({"manifest.format": "ORC"}, False),
+        ({"commit.callbacks": "x.Y"}, True),
+        ({"commit.strict-mode.last-safe-snapshot": "4"}, False),
+        ({"query-auth.enabled": "true"}, False),
+        ({"type": "table"}, True),
+        ({"type": "format-table"}, False),
+        ({"owner": "me", "file-index.bloom-filter.columns": "v"}, True),
     ],
 )
-def test_options_tell_who_writes_to_a_table(options: Mapping[str, str], who: Writers) -> None:
-    assert writers(schema(options)) == who
+def test_options_tell_whether_a_table_is_written(options: Mapping[str, str], written: bool) -> None:
+    assert is_written(schema(options)) is written
 
 
 def test_tables_without_a_key_have_no_use_for_the_options_of_those_with_one() -> None:
-    for name, value in {"merge-engine": "first-row", "bucket": "-2", "changelog-producer": "input"}.items():
-        assert writers(schema({name: value}, keys=())) == "all"
-    assert writers(schema({"deletion-vectors.enabled": "true"}, keys=())) == "library"
-
-
-def test_keys_are_looked_for_in_all_partitions_where_a_partition_column_is_no_key() -> None:
-    across = schema({"bucket": "-1"}, partition_keys=("v",))
-    assert [each.reason for each in kinds.refusals(across, by_source=True)] == [
-        "looks for keys across partitions, by an index that Python does not have "
-        "(bucket = -1, and v is not in the primary key)"
-    ]
-    assert kinds.refusals(across) == []
-    assert writers(schema({"bucket": "-1"}, keys=("k", "v"), partition_keys=("v",))) == "all"
+    assert not is_written(schema({"sequence.snapshot-ordering": "true"}))
+    assert is_written(schema({"sequence.snapshot-ordering": "true"}, keys=()))
 
 
 @pytest.mark.parametrize(
-    ("kind", "who"),
+    ("kind", "written"),
     [
-        ("TIMESTAMP(6)", "all"),
-        ("TIMESTAMP(9)", "nobody"),
-        ("TIMESTAMP(7) WITH LOCAL TIME ZONE", "nobody"),
-        ("TIMESTAMP_LTZ(9)", "nobody"),
-        ("VARIANT", "nobody"),
-        ("BLOB", "nobody"),
-        ({"type": "ARRAY", "element": "TIMESTAMP(9)"}, "nobody"),
-        ({"type": "MULTISET", "element": "INT"}, "nobody"),
-        ({"type": "VECTOR", "element": "FLOAT", "length": 3}, "nobody"),
-        (MAP, "all"),
+        ("TIMESTAMP(6)", True),
+        ("TIMESTAMP(9)", False),
+        ("TIMESTAMP(7) WITH LOCAL TIME ZONE", False),
+        ("TIMESTAMP_LTZ(9)", False),
+        ("VARIANT", False),
+        ("BLOB", False),
+        ({"type": "ARRAY", "element": "TIMESTAMP(9)"}, False),
+        ({"type": "MULTISET", "element": "INT"}, False),
+        ({"type": "VECTOR", "element": "FLOAT", "length": 3}, False),
+        (MAP, True),
     ],
 )
-def test_columns_that_spark_can_not_keep(kind: object, who: Writers) -> None:
-    assert writers(schema(x=kind)) == who
-
-
-@pytest.mark.parametrize("kind", [MAP, {"type": "ARRAY", "element": MAP}])
-def test_maps_are_not_written_to_avro_files(kind: object) -> None:
-    assert writers(schema({"file.format": "AVRO"}, x=kind)) == "library"
-    assert writers(schema({"file.format": "AVRO"}, x={"type": "ARRAY", "element": "INT"})) == "all"
-    assert writers(schema({"file.format": "orc"}, x=kind)) == "all"
+def test_columns_that_spark_can_not_keep(kind: object, written: bool) -> None:
+    assert is_written(schema(x=kind)) is written
 
 
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE NOT NULL", "BYTES", "VARBINARY(3)"])
 def test_columns_that_can_not_be_partitions(kind: str) -> None:
-    assert writers(schema(x=kind)) == "all"
-    assert writers(schema(x=kind, keys=(), partition_keys=("x",))) == "nobody"
+    assert is_written(schema(x=kind))
+    assert not is_written(schema(x=kind, keys=(), partition_keys=("x",)))
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP(3) WITH LOCAL TIME ZONE", "TIMESTAMP_LTZ(6) NOT NULL"])
@@ -160,16 +140,14 @@ def test_partitions_by_moments_lie_where_their_writer_is(kind: str) -> None:
     def partitioned(**options: str) -> TableSchema:
         return schema(options, x=kind, keys=(), partition_keys=("x",))
 
-    assert writers(partitioned()) == writers(partitioned(**{"partition.legacy-name": "TRUE"})) == "all"
-    assert writers(partitioned(**{"partition.legacy-name": "false"})) == "nobody"
-    assert writers(schema({"partition.legacy-name": "false"}, x=kind)) == "all"
+    assert is_written(partitioned()) and is_written(partitioned(**{"partition.legacy-name": "TRUE"}))
+    assert not is_written(partitioned(**{"partition.legacy-name": "false"}))
+    assert is_written(schema({"partition.legacy-name": "false"}, x=kind))
     without_zone = schema({"partition.legacy-name": "false"}, x="TIMESTAMP(3)", partition_keys=("x",))
-    assert writers(without_zone) == "all"
+    assert is_written(without_zone)
 
 
 def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
-    grouped = schema({"merge-engine": "partial-update", "fields.v.sequence-group": "k"})
-    assert [each.hint for each in kinds.refusals(grouped, by_source=True)] == [kinds.SOURCE_HINT]
     first = schema({"merge-engine": "first-row"})
     assert kinds.refusals(first) == kinds.compaction_refusals(first) == []
     [refusal] = kinds.rewriting_refusals(first)
@@ -189,8 +167,8 @@ def test_the_documentation_shows_every_kind_as_the_code_has_it() -> None:
 
 
 def documented(kind: TableKind) -> str:
-    works = {"all": "works | works", "library": "works | refused", "nobody": "refused | refused"}
-    return f"| {kind.name} | {kind.known_by} | {works[kind.writers]} | {kind.note} |"
+    works = "works" if kind.is_written else "refused"
+    return f"| {kind.name} | {kind.known_by} | {works} | {kind.note} |"
 
 
 def test_no_option_of_paimon_was_overlooked() -> None:

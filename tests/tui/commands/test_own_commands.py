@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.config import Flags, OwnCommand, Settings, load_settings
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
@@ -21,7 +22,7 @@ from paimark.tui.commands.own_commands import (
     values_of,
 )
 from paimark.tui.keys.rebinding import keymap_of
-from paimark.tui.session import RowVersion, Target
+from paimark.tui.session import Target
 from tests.tui.driving import at_orders
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
 

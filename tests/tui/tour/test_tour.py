@@ -1,4 +1,4 @@
-"""The tour of the demo, on a smaller table: snapshot 2 is the last good one, tagged v2."""
+"""The tour of the demo, on a smaller table: snapshot 2 is the last good one."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_repl
         await console.press("G", "k")
         await console.sees("Tour 3 of 9: look at the difference")
         later(console)
-        await console.press("f9", "4")
-        await console.sees("Tour 4 of 9: a branch", "tag v2")
-        await console.press("b")
+        await console.press("f9", "1")
+        await console.sees("Tour 4 of 9: a branch", "On the newest", "press b, type repair", "[1 Snapshots]")
+        await console.press("g", "b")
         await console.sees("create-branch")
         await console.type("mine")
         await console.press("enter")
@@ -69,12 +69,12 @@ async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_repl
         await console.press("a")
         await console.sees("✓ done")
         await console.press("escape")
-        await console.sees("Tour 5 of 9: repair", "mine is the table as it was", "f9 writes it")
+        await console.sees("Tour 5 of 9: repair", "mine has the rows of main", "f9 writes it")
         later(console)
         await console.burst("f9", "f9")
-        await console.sees("f9 skips", "The INSERT writes all rows with the right prices")
+        await console.sees("f9 skips", "The UPDATE changes only the prices below zero")
         written = console.app.query_one(QueryPane).editor.text
-        assert written.startswith("INSERT INTO shop.`orders$branch_mine`\n")
+        assert written.startswith("UPDATE shop.`orders$branch_mine`\n")
         fixed = {"order_id": [1], "customer": ["c1"], "price": [1.0]}
         commit(demo, "shop.orders$branch_mine", pa.table(fixed, schema=ORDERS))
         await console.sees("Tour 6 of 9: check it")
@@ -83,9 +83,8 @@ async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_repl
         await console.sees("Tour 7 of 9: replace main", "On mine press R", "[3 Branch")
         await console.press("j", "R")
         await console.sees("Make branch mine main")
-        await console.press("c")
-        await console.type("mine")
-        await console.press("enter", "a")
+        await console.sees("[ Apply ]")
+        await console.press("a")
         await console.sees("✓ done")
         await console.press("escape")
         await console.sees("Tour 8 of 9: and back", "MAIN = mine")

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, PaimarkError
 from paimark.core.figures import size
@@ -27,7 +28,7 @@ from paimark.tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, d
 from paimark.tui.panes.space.summary import Summary
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
-from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.session import Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.work.background import ThreadReport

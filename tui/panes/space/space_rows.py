@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, size
 from paimark.core.space.first import FirstFigure
 from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
@@ -12,15 +13,15 @@ from paimark.tui.named_keys import delete_key, key
 from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import (
     DELETE,
-    PROTECTING,
     RowAction,
     RowActions,
+    by_thing,
+    can_act_on,
     on_branch,
     on_tag,
-    why_savepoints,
+    why_not_saved,
 )
 from paimark.tui.records.sources import GridColumn, Records
-from paimark.tui.session import RowVersion
 from paimark.tui.widgets.detail_strip import Detail
 
 SpaceLine = SpaceRow | BucketRow
@@ -39,7 +40,6 @@ COLUMNS = (
 )
 _BAR = 10
 _ALONE, _SHARED = "━", "┄"
-_OF_BRANCHES = ("merge-branch", "replace-main-branch", PROTECTING)
 _MEANING = {
     "main": "the present rows: only a change of the rows frees them",
     "older": "the rows of earlier versions: {delete} expires them",
@@ -161,11 +161,11 @@ def actions_of(action: str, line: SpaceLine, main: str) -> RowActions | None:
     if isinstance(line, BucketRow):
         return _nothing(action)
     branch = None if line.branch in (None, main) else line.branch
-    if line.kind == "savepoint" and action == "rename-tag":
-        return RowActions((), why_savepoints(action, line.name))
-    if line.kind in ("tag", "savepoint") and action in (DELETE, "rename-tag"):
+    if line.kind in ("tag", "savepoint") and "tag" in by_thing(action):
+        if not can_act_on(action, line.name):
+            return RowActions((), why_not_saved(action, [line.name]))
         return RowActions([on_tag(action, line.name, branch)])
-    if line.kind in ("branch", "past") and action in (DELETE, *_OF_BRANCHES):
+    if line.kind in ("branch", "past") and "branch" in by_thing(action):
         return RowActions([on_branch(action, line.name)])
     if line.kind == "older" and action == DELETE:
         return RowActions([RowAction("expire-snapshots", {}, line.name)])

@@ -12,34 +12,32 @@ from paimark.tui.records.row_actions import (
     PROTECTING,
     RowAction,
     RowActions,
-    is_savepoints,
+    by_thing,
+    can_act_on,
     on_branch,
     on_tag,
-    why_savepoints,
+    why_not_saved,
 )
 
-_OF_A_BRANCH = ("merge-branch", "replace-main-branch", PROTECTING)
 _NO_BRANCH = "Go to a row of a branch: main is expired by its own options"
 
 
 def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
     """The objects that the key of an action may act on; None if the row does not define them."""
-    if action == DELETE:
-        none = f"No tag or savepoint is here, and no branch ends here: {delete_key()} deletes those"
-        return RowActions([*_tags(action, row), *_branches(action, row, scene, ends=True)], none)
-    if action == "rename-tag":
-        tags = [*_tags(action, row)]
-        return RowActions(tags, why_savepoints(action, row.tags[0]) if row.tags else "")
-    if action in _OF_A_BRANCH:
-        return RowActions(list(_branches(action, row, scene)), _NO_BRANCH if action == PROTECTING else "")
-    return None
-
-
-def _tags(action: str, row: Row) -> Iterator[RowAction]:
+    things = by_thing(action)
+    if not things:
+        return None
     branch = None if row.is_main else row.lane.root.label
-    for name in row.tags:
-        if action == DELETE or not is_savepoints(name):
-            yield on_tag(action, name, branch)
+    choices = [on_tag(action, name, branch) for name in row.tags if can_act_on(action, name)]
+    if "branch" in things:
+        choices += _branches(action, row, scene, ends=action == DELETE)
+    return RowActions(choices, _why_none(action, row))
+
+
+def _why_none(action: str, row: Row) -> str:
+    if action == DELETE:
+        return f"No tag or savepoint is here, and no branch ends here: {delete_key()} deletes those"
+    return _NO_BRANCH if action == PROTECTING else why_not_saved(action, row.tags)
 
 
 def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Iterator[RowAction]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, counted, exact_time
 from paimark.core.table.operations import log_entries
@@ -39,7 +40,7 @@ from paimark.tui.panes.timeline.timeline_rows import (
 )
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
-from paimark.tui.session import Opened, RowVersion, Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.ask_line import AskLine
 from paimark.tui.widgets.detail_strip import Detail
@@ -194,7 +195,8 @@ class TimelinePane(RecordPane[TimelineRows]):
             return "The branches are still being read: try again in a moment"
         return f"The branches could not be read: {key('browse.refresh', 'r')} tries again"
 
-    def acts_on_newest(self, action: str) -> bool:
+    @property
+    def newest(self) -> bool | None:
         return False
 
     def says_no_row(self) -> bool:

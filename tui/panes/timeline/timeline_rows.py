@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
+from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, distance, exact_moment, exact_time
 from paimark.core.table.layout import MAIN
 from paimark.core.table.timeline.drawing import FOLDED
@@ -18,7 +19,6 @@ from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import COUNTED
 from paimark.tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
 from paimark.tui.records.sources import GridColumn, Records, ShortText, user_cell
-from paimark.tui.session import RowVersion
 from paimark.tui.widgets.detail_strip import Detail, with_values
 
 COLUMNS = (

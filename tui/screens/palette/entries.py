@@ -7,9 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from paimark.core.actions.registry import ACTIONS
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.tui.dialogs.palette import PaletteEntry
-from paimark.tui.screens.browse_keys import ACTION_KEYS
 from paimark.tui.screens.palette.query_entries import query_entries
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
@@ -41,14 +40,14 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
     if browse.target is not None:
         open_action = partial(browse.dialogs.open_action, by_name=True)
         offered += [
-            PaletteEntry(name, action.summary, ACTION_KEYS.get(name, ""), partial(open_action, name))
-            for name, action in ACTIONS.items()
-            if not action.of_no_table
+            PaletteEntry(name, each.summary, each.key.key if each.key else "", partial(open_action, name))
+            for name, each in DECLARED.items()
+            if not each.of_no_table
         ]
     offered += [
-        PaletteEntry(name, action.summary, "", partial(browse.dialogs.open_dropped, name))
-        for name, action in ACTIONS.items()
-        if action.of_no_table
+        PaletteEntry(name, each.summary, "", partial(browse.dialogs.open_dropped, name))
+        for name, each in DECLARED.items()
+        if each.of_no_table
     ]
     offered += [PaletteEntry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
     if browse.target is not None:

@@ -49,7 +49,7 @@ _PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
 # What the server's Java says where a class is missing.
 _LACKS = (LAKE_CATALOG, "org/apache/paimon", "org.apache.paimon")
 # The setting with which the server's parser pins tables: `ClauseParser.java`.
-_PINS = "spark.paimark.pins"
+_PINS = "paimark.pins"
 
 
 def connect(start: Start) -> Runner:

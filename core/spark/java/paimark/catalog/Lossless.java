@@ -34,7 +34,7 @@ import scala.Function1;
 import scala.runtime.AbstractPartialFunction;
 
 /** Refuses, while rows are written, values that Spark's own assignment to a column would round or cut. */
-final class Lossless extends Rule<LogicalPlan> {
+public final class Lossless extends Rule<LogicalPlan> {
     private static final TreeNodeTag<Object> CHECKED = new TreeNodeTag<>("paimark.lossless");
 
     @Override
@@ -42,6 +42,11 @@ final class Lossless extends Rule<LogicalPlan> {
         if (!(plan instanceof V2WriteCommand) || !keepsValues(((V2WriteCommand) plan).table())) {
             return plan;
         }
+        return checked(plan);
+    }
+
+    /** With checks of all values that the plan assigns to columns. */
+    public static LogicalPlan checked(LogicalPlan plan) {
         // Names are known a level above the casts: those first.
         LogicalPlan named = (LogicalPlan) plan.transformAllExpressions(new Checking(true));
         return (LogicalPlan) named.transformAllExpressions(new Checking(false));

@@ -32,7 +32,7 @@ import scala.collection.immutable.Seq;
  */
 public final class ClauseParser implements ParserInterface {
     /** On a server: the pins of the next statement, and its text. */
-    private static final String PINS = "spark.paimark.pins";
+    private static final String PINS = "paimark.pins";
     private static final Pattern MAYBE = Pattern.compile("(?i)\\b(of|with|options)\\b|\\$");
     /** Statements of free text. */
     private static final Pattern FREE = Pattern.compile("(?i)\\s*(set(?!\\s+var)|reset|add|list)\\b.*", Pattern.DOTALL);

@@ -106,6 +106,10 @@ final class CommitFiles {
                 table.fileIO().deleteQuietly(paths.toManifestListPath(list));
             }
         }
+        String statistics = refused.statistics();
+        if (statistics != null && (before == null || !statistics.equals(before.statistics()))) {
+            table.fileIO().deleteQuietly(paths.statsFileFactory().toPath(statistics));
+        }
         String index = refused.indexManifest();
         if (index != null && (before == null || !index.equals(before.indexManifest()))) {
             table.fileIO().deleteQuietly(paths.indexManifestFileFactory().toPath(index));

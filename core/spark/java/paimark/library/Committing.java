@@ -5,11 +5,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.catalog.SnapshotCommit;
 import org.apache.paimon.manifest.ManifestCommittable;
 import org.apache.paimon.operation.FileStoreCommit;
 import org.apache.paimon.partition.PartitionStatistics;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
@@ -38,13 +40,20 @@ public final class Committing {
     private volatile boolean hasLanded;
     private volatile Throwable failure;
 
-    /** What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. */
+    /**
+     * What is committed. The files that named {@code partitions} have in the snapshot {@code replaced} go. With
+     * {@code statistics} it is those alone.
+     */
     static final class Change {
         final String user;
         final List<CommitMessage> messages;
         final Replacing replacing;
         final NamedPartitions partitions;
         final String replaced;
+        Statistics statistics;
+        /** Of a batch of a stream; the watermark may be null. */
+        long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
+        Long watermark;
 
         Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions,
                 String replaced) {
@@ -81,17 +90,27 @@ public final class Committing {
 
     // Not the table's own commit: that would also expire snapshots and partitions, and make tags.
     private void commit(FileStoreCommit commit) {
-        long identifier = BatchWriteBuilder.COMMIT_IDENTIFIER;
-        if (change.replacing == Replacing.NOTHING) {
-            // New files alone are in nobody's way, unless others settled on another number of postponed buckets.
-            boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE;
-            commit.commit(new ManifestCommittable(identifier, null, change.messages), checks);
+        long identifier = change.number;
+        Long watermark = change.watermark;
+        if (change.statistics != null) {
+            commit.commitStatistics(change.statistics, identifier);
+        } else if (change.replacing == Replacing.NOTHING) {
+            // New files alone are in nobody's way, unless their partitions have another number of buckets: that of
+            // postponed ones others may have settled on, and a fixed one stays until the rows are written again.
+            boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE || hasRescaled();
+            commit.commit(new ManifestCommittable(identifier, watermark, change.messages), checks);
         } else if (change.partitions == null) {
-            commit.overwritePartition(Map.of(), new ManifestCommittable(identifier, null, change.messages), Map.of());
+            commit.overwritePartition(Map.of(), new ManifestCommittable(identifier, watermark, change.messages), Map.of());
         } else {
             commit.ignoreEmptyCommit(false);
-            commit.commit(new ManifestCommittable(identifier, null, replacements()), true);
+            commit.commit(new ManifestCommittable(identifier, watermark, replacements()), true);
         }
+    }
+
+    private boolean hasRescaled() {
+        return table.bucketMode() == BucketMode.HASH_FIXED && table.schema().id() > 0
+                && table.schemaManager().listAll().stream()
+                        .map(each -> each.options().get(CoreOptions.BUCKET.key())).distinct().count() > 1;
     }
 
     /** The new files, and the deletion of those that they replace; changelogs don't tell of an overwrite. */
@@ -150,8 +169,13 @@ public final class Committing {
 
     /** The snapshot may have been published, nobody knows: leave all as it is. */
     public void leave() throws InterruptedException {
-        answered.countDown();
+        giveUp();
         ended.await();
+    }
+
+    /** No answer will come. */
+    void giveUp() {
+        answered.countDown();
     }
 
     private final class HandedOver implements SnapshotCommit {

@@ -14,6 +14,8 @@ import org.apache.paimon.data.variant.Variant;
 import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.CharType;
 import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypeChecks;
+import org.apache.paimon.types.DataTypeFamily;
 import org.apache.paimon.types.DataTypeRoot;
 import org.apache.paimon.types.IntType;
 import org.apache.paimon.types.MapType;
@@ -118,7 +120,13 @@ abstract class RowsForPaimon implements DataGetters {
 
     @Override
     public byte[] getBinary(int i) {
-        return values.getBinary(at(i));
+        byte[] bytes = values.getBinary(at(i));
+        DataType type = type(i);
+        if (type.is(DataTypeFamily.BINARY_STRING) && bytes.length > DataTypeChecks.getLength(type)) {
+            throw new IllegalArgumentException("Column " + column(i) + " can't hold " + bytes.length + " bytes, only "
+                    + DataTypeChecks.getLength(type));
+        }
+        return bytes;
     }
 
     @Override

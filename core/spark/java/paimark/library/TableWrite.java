@@ -10,7 +10,9 @@ import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
 import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
+import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.spark.api.python.PythonUtils;
@@ -52,6 +54,9 @@ public final class TableWrite extends Uncommitted {
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
+    private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
+    private Long watermark;
+    private Statistics statistics;
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -64,6 +69,12 @@ public final class TableWrite extends Uncommitted {
         this.schema = schema;
         this.known = known;
         this.replacing = Replacing.valueOf(replacing);
+    }
+
+    /** It is a batch of a stream with this number; {@code watermark} may be null. */
+    public void ofBatch(long number, Long watermark) {
+        this.number = number;
+        this.watermark = watermark;
     }
 
     /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
@@ -100,6 +111,11 @@ public final class TableWrite extends Uncommitted {
     public Table changing(String label) {
         Snapshot state = known == null ? null : Snapshot.fromJson(known);
         return new ChangedTable(label, table, state, this, DefaultValues.of(TableSchema.fromJson(schema)));
+    }
+
+    /** Commit statistics of the newest snapshot and no rows; {@code found} is as {@link ColumnStatistics} takes it. */
+    public void describe(Dataset<Row> found, List<String> columns, long size) {
+        statistics = ColumnStatistics.of(table, Snapshot.fromJson(known), found.head(), columns, size);
     }
 
     /** What such a statement wrote. */
@@ -167,8 +183,12 @@ public final class TableWrite extends Uncommitted {
 
     @Override
     Committing.Change change(String before) {
-        return new Committing.Change(user, messages, replacing, partitions,
+        Committing.Change change = new Committing.Change(user, messages, replacing, partitions,
                 later == null ? before : later.head().toJson());
+        change.statistics = statistics;
+        change.number = number;
+        change.watermark = watermark;
+        return change;
     }
 
     @Override

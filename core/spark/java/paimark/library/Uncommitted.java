@@ -12,6 +12,7 @@ public abstract class Uncommitted {
     final FileStoreTable table;
     final String user;
     List<CommitMessage> messages = List.of();
+    private Committing trying;
 
     /** {@code known} is the JSON of the snapshot that the tasks stand on; null: there is none. */
     Uncommitted(WrittenTable written, String known, String user) {
@@ -40,7 +41,15 @@ public abstract class Uncommitted {
 
     /** Try to commit on that snapshot. {@code isFast}: leave the table's many small manifests as they are. */
     public Committing committing(String before, boolean isFast) {
-        return new Committing(written, before, isFast, change(before));
+        trying = new Committing(written, before, isFast, change(before));
+        return trying;
+    }
+
+    /** Nobody will commit it any more: a try that still waits for an answer will get none. */
+    void end() {
+        if (trying != null) {
+            trying.giveUp();
+        }
     }
 
     /** Delete the files of a commit that was not made, and never will be. */

@@ -1,0 +1,139 @@
+package paimark;
+
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SQLContext;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TableProvider;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
+import org.apache.spark.sql.execution.streaming.Sink;
+import org.apache.spark.sql.sources.BaseRelation;
+import org.apache.spark.sql.sources.CreatableRelationProvider;
+import org.apache.spark.sql.sources.StreamSinkProvider;
+import org.apache.spark.sql.streaming.OutputMode;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import paimark.source.SourceWrite;
+import paimark.source.StreamSink;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The data source {@code paimark} where Spark has this jar. Spark finds it by its name. {@code PaimarkSource} in Python
+ * reads, and decides about what is written; Paimon's library writes the rows.
+ */
+public final class DefaultSource implements TableProvider, CreatableRelationProvider, StreamSinkProvider {
+    /** What Python's class calls itself, and under what it is registered where Spark has this one. */
+    private static final String NAME = "paimark";
+    private static final String REGISTERED = "paimark_python";
+    /** In which Spark tells such a source of partitionBy. */
+    private static final String PARTITIONED = "__partition_columns";
+
+    private final PythonDataSourceV2 python = new Python();
+
+    public DefaultSource() {
+        python.setShortName(NAME);
+    }
+
+    @Override
+    public StructType inferSchema(CaseInsensitiveStringMap options) {
+        return python.inferSchema(options);
+    }
+
+    @Override
+    public Table getTable(StructType columns, Transform[] partitioning, Map<String, String> options) {
+        return new OfPython(python.getTable(columns, partitioning, options));
+    }
+
+    @Override
+    public boolean supportsExternalMetadata() {
+        return true;
+    }
+
+    @Override
+    public BaseRelation createRelation(SQLContext context, SaveMode mode,
+            scala.collection.immutable.Map<String, String> options, Dataset<Row> rows) {
+        if (mode != SaveMode.Append && mode != SaveMode.Overwrite) {
+            throw new IllegalArgumentException("Rows are written in the mode append or overwrite, not " + mode);
+        }
+        CaseInsensitiveStringMap given = new CaseInsensitiveStringMap(CollectionConverters.asJava(options));
+        requireNoPartitions(given.containsKey(PARTITIONED));
+        new SourceWrite(python, given).run(rows, mode == SaveMode.Overwrite, Map.of());
+        return new BaseRelation() {
+            @Override
+            public SQLContext sqlContext() {
+                return context;
+            }
+
+            @Override
+            public StructType schema() {
+                return rows.schema();
+            }
+        };
+    }
+
+    @Override
+    public Sink createSink(SQLContext context, scala.collection.immutable.Map<String, String> options,
+            scala.collection.immutable.Seq<String> partitionColumns, OutputMode mode) {
+        requireNoPartitions(!partitionColumns.isEmpty());
+        if (!mode.toString().equalsIgnoreCase("append")) {
+            throw new IllegalArgumentException("A stream is written in the output mode append, not "
+                    + mode.toString().toLowerCase(Locale.ROOT) + ". Write what changes with foreachBatch");
+        }
+        return new StreamSink(python, new CaseInsensitiveStringMap(CollectionConverters.asJava(options)));
+    }
+
+    private static void requireNoPartitions(boolean areGiven) {
+        if (areGiven) {
+            throw new IllegalArgumentException("partitionBy has no effect here: the table's own partition columns apply");
+        }
+    }
+
+    private static final class Python extends PythonDataSourceV2 {
+        private final SparkSession session = (SparkSession) SparkSession.active();
+
+        @Override
+        public UserDefinedPythonDataSource source() {
+            return session.sessionState().dataSourceManager().lookupDataSource(REGISTERED);
+        }
+    }
+
+    private static final class OfPython implements SupportsRead {
+        private final Table python;
+
+        OfPython(Table python) {
+            this.python = python;
+        }
+
+        @Override
+        public String name() {
+            return python.name();
+        }
+
+        @Override
+        @Deprecated
+        public StructType schema() {
+            return python.schema();
+        }
+
+        /** To write, Spark asks the source itself where the table can't. */
+        @Override
+        public Set<TableCapability> capabilities() {
+            return Set.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ);
+        }
+
+        @Override
+        public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+            return ((SupportsRead) python).newScanBuilder(options);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+package paimark.source;
+
+import java.net.InetAddress;
+import java.security.SecureRandom;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.sql.SparkSession;
+import py4j.GatewayServer;
+
+/** The door through which Python processes of Spark's reach this Java: who knows the secret may do anything here. */
+public final class Door {
+    private static Door only;
+
+    private final Map<String, Visit> visits = new ConcurrentHashMap<>();
+    private final AtomicLong count = new AtomicLong();
+    private final String secret;
+    private final GatewayServer server;
+
+    /** One write. Python puts into it what it made. */
+    public static final class Visit {
+        private final SparkSession session;
+        private final String number;
+        private volatile Object write;
+
+        private Visit(SparkSession session, String number) {
+            this.session = session;
+            this.number = number;
+        }
+
+        public SparkSession session() {
+            return session;
+        }
+
+        public Object write() {
+            return write;
+        }
+
+        public void begun(Object write) {
+            this.write = write;
+        }
+    }
+
+    private Door() {
+        byte[] random = new byte[32];
+        new SecureRandom().nextBytes(random);
+        secret = HexFormat.of().formatHex(random);
+        server = new GatewayServer.GatewayServerBuilder(this)
+                .javaPort(0)
+                .javaAddress(InetAddress.getLoopbackAddress())
+                .authToken(secret)
+                .build();
+        server.start(true);
+    }
+
+    public static synchronized Door open() {
+        if (only == null) {
+            only = new Door();
+        }
+        return only;
+    }
+
+    public Visit enter(SparkSession session) {
+        Visit visit = new Visit(session, String.valueOf(count.incrementAndGet()));
+        visits.put(visit.number, visit);
+        return visit;
+    }
+
+    void leave(Visit visit) {
+        visits.remove(visit.number);
+    }
+
+    /** What a process needs to come in. */
+    public String way(Visit visit) {
+        return server.getListeningPort() + " " + secret + " " + visit.number;
+    }
+
+    public Visit visit(String number) {
+        return visits.get(number);
+    }
+}

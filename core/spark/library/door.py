@@ -1,0 +1,61 @@
+"""Spark's Java, as a Python process sees it in which Spark runs the data source: through `Door.java`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, cast
+
+from py4j.java_gateway import GatewayParameters, JavaGateway
+from pyspark.sql import SparkSession
+
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.library.writes import LibraryWrites
+from paimark.core.spark.stores.access import HadoopStores
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.storage.open import open_files
+
+
+class Visit:
+    """One write. `way` is the text with which Java let this process in."""
+
+    def __init__(self, way: str) -> None:
+        port, secret, number = way.split()
+        there = GatewayParameters(port=int(port), auth_token=secret, auto_convert=True)
+        self._gateway = JavaGateway(gateway_parameters=there)
+        self._visit: Any = self._gateway.entry_point.visit(number)
+
+    @cached_property
+    def session(self) -> SparkSession:
+        """What our code needs of a session whose driver is another process."""
+        java = self._visit.session()
+        context = java.sparkContext()
+        spark = SimpleNamespace(
+            _jvm=self._gateway.jvm,
+            _jsparkSession=java,
+            sparkContext=SimpleNamespace(
+                _jsc=SimpleNamespace(hadoopConfiguration=context.hadoopConfiguration),
+                getConf=lambda: SimpleNamespace(get=lambda name: _text(context.getConf().getOption(name))),
+            ),
+        )
+        return cast(SparkSession, spark)
+
+    def writes(self, target: WriteTarget) -> LibraryWrites:
+        files = open_files(target.warehouse, target.options)
+        warehouse = WarehouseAccess(files, target.warehouse, target.options)
+        is_here = self._visit.session().sparkContext().isLocal()
+        return LibraryWrites(
+            self.session, warehouse, HadoopStores(self.session, warehouse, elsewhere=not is_here)
+        )
+
+    @property
+    def written(self) -> Any:
+        """Java's `TableWrite`, with the files of the tasks."""
+        return self._visit.write()
+
+    def begun(self, written: Any) -> None:
+        self._visit.begun(written)
+
+
+def _text(option: Any) -> str | None:
+    return str(option.get()) if option.isDefined() else None

@@ -1,0 +1,302 @@
+"""Each action as a method, made by `make methods`: see `paimark.core.actions.declared`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeVar
+
+from paimark.results import (
+    Analyzed,
+    AutoSavepointDone,
+    BranchCreated,
+    BranchDeleted,
+    BranchMerged,
+    CommitsRescued,
+    Compacted,
+    DroppedDeleted,
+    MainReplaced,
+    Recovered,
+    Restored,
+    Result,
+    RolledBack,
+    SavepointCreated,
+    SavepointDeleted,
+    SchemaAltered,
+    SnapshotsExpired,
+    TableDropped,
+    TableRenamed,
+    TableUndropped,
+    TagCreated,
+    TagDeleted,
+    TagRenamed,
+    Undone,
+)
+
+R = TypeVar("R", bound=Result)
+
+
+class TableMethods(ABC):
+    """The actions on a table that is there."""
+
+    @abstractmethod
+    def _do(self, action: str, kind: type[R], **arguments: object) -> R:
+        """Plan and apply. `kind` is the type of the action's result."""
+
+    def create_savepoint(
+        self, *, snapshot: int | None = None, branch: str | None = None, comment: str | None = None
+    ) -> SavepointCreated:
+        """Keep the full state of a table at one snapshot, through expiry and clean-up.
+
+        snapshot: Id of the snapshot; the newest when left out.
+        branch: Branch of the table; main when left out.
+        comment: Why it is kept.
+        """
+        return self._do(
+            "create-savepoint", SavepointCreated, snapshot=snapshot, branch=branch, comment=comment
+        )
+
+    def auto_savepoint(self, *, branch: str | None = None) -> AutoSavepointDone:
+        """Make the savepoint that the table's option savepoint.create-interval says is due.
+
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("auto-savepoint", AutoSavepointDone, branch=branch)
+
+    def create_branch(
+        self, *, name: str, tag: str | None = None, snapshot: int | None = None
+    ) -> BranchCreated:
+        """Create a branch from a snapshot, tag or savepoint of main. The tag of a snapshot is deleted with
+        the branch.
+
+        name: Name of the branch.
+        tag: Tag of main; a savepoint is one: savepoint.3.
+        snapshot: Snapshot of main, in place of a tag: one is made for it.
+        """
+        return self._do("create-branch", BranchCreated, name=name, tag=tag, snapshot=snapshot)
+
+    def create_tag(
+        self, *, name: str, snapshot: int | None = None, branch: str | None = None, retain: str | None = None
+    ) -> TagCreated:
+        """Name a snapshot with a stock tag.
+
+        name: Name of the tag; {id} in it is the snapshot's id.
+        snapshot: Id of the snapshot; the newest when left out.
+        branch: Branch of the table; main when left out.
+        retain: How long it is kept (7 d, 12 h); for good when left out.
+        """
+        return self._do("create-tag", TagCreated, name=name, snapshot=snapshot, branch=branch, retain=retain)
+
+    def rename_tag(self, *, name: str, to: str, branch: str | None = None) -> TagRenamed:
+        """Give a tag another name; its snapshot is kept all the time. Takes some seconds.
+
+        name: Name of the tag.
+        to: Its new name.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("rename-tag", TagRenamed, name=name, to=to, branch=branch)
+
+    def delete_savepoint(self, *, id: int) -> SavepointDeleted:
+        """Delete a savepoint, and every file that only it keeps.
+
+        id: Id of the savepoint.
+        """
+        return self._do("delete-savepoint", SavepointDeleted, id=id)
+
+    def delete_tag(self, *, name: str, branch: str | None = None) -> TagDeleted:
+        """Delete a tag, and every file that only it keeps.
+
+        name: Name of the tag.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("delete-tag", TagDeleted, name=name, branch=branch)
+
+    def delete_branch(self, *, name: str, keep: bool = False) -> BranchDeleted:
+        """Delete a branch, and every file that only it keeps.
+
+        name: Name of the branch.
+        keep: Only retire it: it keeps its files under another name.
+        """
+        return self._do("delete-branch", BranchDeleted, name=name, keep=keep)
+
+    def expire_snapshots(
+        self, *, retain_last: int | None = None, older_than: str | None = None, branch: str | None = None
+    ) -> SnapshotsExpired:
+        """Delete the oldest snapshots, and every file that only they keep. Without the first two, the
+        table's own options decide.
+
+        retain_last: How many of the newest stay.
+        older_than: Only those older than this (7 d, 2026-05-01 12:00).
+        branch: Branch of the table; main when left out.
+        """
+        return self._do(
+            "expire-snapshots",
+            SnapshotsExpired,
+            retain_last=retain_last,
+            older_than=older_than,
+            branch=branch,
+        )
+
+    def compact(
+        self, *, full: bool = False, partition: str | None = None, branch: str | None = None
+    ) -> Compacted:
+        """Merge a table's files; the rows stay the same. Paimon's library does it, which starts Spark.
+
+        full: Merge all files of a bucket, not only what Paimon's rules choose.
+        partition: Only these partitions, by some of their values: day=2026-05-01.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("compact", Compacted, full=full, partition=partition, branch=branch)
+
+    def analyze(self, *, columns: str | None = None, branch: str | None = None) -> Analyzed:
+        """Compute statistics of rows and columns, by which engines choose their plans. Spark reads the
+        columns, and Paimon's library commits the statistics.
+
+        columns: Of which columns: a, b; * for all. Only of the rows when left out.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("analyze", Analyzed, columns=columns, branch=branch)
+
+    def alter_branch_schema(
+        self,
+        *,
+        add: str | None = None,
+        drop: str | None = None,
+        rename: str | None = None,
+        widen: str | None = None,
+        nullable: str | None = None,
+        set: str | None = None,
+        unset: str | None = None,
+        branch: str | None = None,
+    ) -> SchemaAltered:
+        """Change the columns or options of a table, on any branch.
+
+        add: Columns to add: c INT, d STRING COMMENT 'why' AFTER c.
+        drop: Columns to drop: a, b.
+        rename: A column's new name: a TO b.
+        widen: A column's wider type: c BIGINT.
+        nullable: Columns that may be null from now on: c.
+        set: Table options: 'option' = 'value'.
+        unset: Table options to take out: 'option'.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do(
+            "alter-branch-schema",
+            SchemaAltered,
+            add=add,
+            drop=drop,
+            rename=rename,
+            widen=widen,
+            nullable=nullable,
+            set=set,
+            unset=unset,
+            branch=branch,
+        )
+
+    def merge_branch(
+        self, *, name: str, on_conflict: str = "fail", resolve: str | None = None, drop_columns: bool = False
+    ) -> BranchMerged:
+        """Bring into main what a branch changed since its fork, or its last merge. A conflict is a key
+        that both changed to different rows; `merge-branch --conflicts-out` writes the file to choose
+        in. Spark starts, unless main can go on with the branch's commits.
+
+        name: Name of the branch.
+        on_conflict: Who wins: fail (nobody), branch or main.
+        resolve: File of conflicts with what is chosen for each.
+        drop_columns: Main loses columns too that the branch dropped.
+        """
+        return self._do(
+            "merge-branch",
+            BranchMerged,
+            name=name,
+            on_conflict=on_conflict,
+            resolve=resolve,
+            drop_columns=drop_columns,
+        )
+
+    def replace_main_branch(
+        self, *, name: str, layout: str = "pointer", drop_previous: bool = False
+    ) -> MainReplaced:
+        """Make a branch main; its jobs keep running. To overwrite starts Spark.
+
+        name: Name of the branch.
+        layout: pointer (the default): readers are led to the branch; overwrite: main gets the branch's rows.
+        drop_previous: Do not keep the previous main as a branch.
+        """
+        return self._do(
+            "replace-main-branch", MainReplaced, name=name, layout=layout, drop_previous=drop_previous
+        )
+
+    def rescue_commits(self, *, name: str) -> CommitsRescued:
+        """Make a branch of what a stale writer left in the table directory while a branch is main.
+
+        name: Name of the branch to make.
+        """
+        return self._do("rescue-commits", CommitsRescued, name=name)
+
+    def rollback(self, *, to: str, truncate: bool = False) -> RolledBack:
+        """Give main the rows of an earlier version, as one new commit. Spark makes that commit. Before you
+        truncate, stop the writers.
+
+        to: snapshot.N, savepoint.N, a tag, or a time.
+        truncate: Let main end there: what came later becomes a branch.
+        """
+        return self._do("rollback", RolledBack, to=to, truncate=truncate)
+
+    def undo(self, *, replacement: bool = False) -> Undone:
+        """Take back the last change that can be taken back.
+
+        replacement: The last replacement, though main moved on since a merge.
+        """
+        return self._do("undo", Undone, replacement=replacement)
+
+    def redo(self) -> Result:
+        """Do again what the last undo took back. The result is that of the action that was done again."""
+        return self._do("redo", Result)
+
+    def restore(self, *, to: int) -> Restored:
+        """Undo or redo until an operation of the log is the last that counts.
+
+        to: Number of the operation; 0 for before all of them.
+        """
+        return self._do("restore", Restored, to=to)
+
+    def rename_table(self, *, to: str) -> TableRenamed:
+        """Give a table another name, with its branches, tags, savepoints and log.
+
+        to: Its new name, or database.name.
+        """
+        return self._do("rename-table", TableRenamed, to=to)
+
+    def drop_table(self) -> TableDropped:
+        """Move a table to the trash of its database; undrop takes it out again."""
+        return self._do("drop-table", TableDropped)
+
+    def recover(self, *, assume: str | None = None, main: str | None = None) -> Recovered:
+        """Finish or undo a change that was interrupted.
+
+        assume: committed or not-committed: whether the commit was made, if no file shows it any more.
+        main: The branch to make main, if the branch that is main was lost.
+        """
+        return self._do("recover", Recovered, assume=assume, main=main)
+
+
+class TrashMethods(ABC):
+    """The actions on a dropped table, by the name that it had."""
+
+    @abstractmethod
+    def _do(self, name: str, action: str, kind: type[R], **arguments: object) -> R:
+        """Plan and apply. `kind` is the type of the action's result."""
+
+    def undrop(self, name: str, *, id: str | None = None) -> TableUndropped:
+        """Take a dropped table out of the trash, with its branches, tags, savepoints and log.
+
+        id: Which one, if several of the name were dropped; the newest when left out.
+        """
+        return self._do(name, "undrop", TableUndropped, id=id)
+
+    def delete_dropped(self, name: str, *, id: str | None = None) -> DroppedDeleted:
+        """Delete a dropped table for good, with all its files.
+
+        id: Which one, if several of the name were dropped; the newest when left out.
+        """
+        return self._do(name, "delete-dropped", DroppedDeleted, id=id)
