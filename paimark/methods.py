@@ -13,6 +13,7 @@ from paimark.results import (
     BranchMerged,
     CommitsRescued,
     Compacted,
+    ConsumerReset,
     DroppedDeleted,
     MainReplaced,
     Recovered,
@@ -135,6 +136,18 @@ class TableMethods(ABC):
             older_than=older_than,
             branch=branch,
         )
+
+    def reset_consumer(
+        self, *, name: str, snapshot: int | None = None, branch: str | None = None
+    ) -> ConsumerReset:
+        """Let a streaming reader go on at another snapshot, or forget it: expiry waits for it no longer.
+        Stop its job first: a running one writes its own place again.
+
+        name: Name of the consumer: the consumer-id of its job.
+        snapshot: The snapshot that it reads next; when left out, it is forgotten.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("reset-consumer", ConsumerReset, name=name, snapshot=snapshot, branch=branch)
 
     def compact(
         self, *, full: bool = False, partition: str | None = None, branch: str | None = None

@@ -19,6 +19,7 @@ __all__ = [
     "BranchMerged",
     "CommitsRescued",
     "Compacted",
+    "ConsumerReset",
     "DroppedDeleted",
     "MainReplaced",
     "ManyDone",
@@ -122,6 +123,18 @@ class SnapshotsExpired(Result, frozen=True, kw_only=True):
     earliest_snapshot_id: int | None
     freed_files: int
     freed_bytes: int
+
+
+class ConsumerReset(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is what it reads next, None if it was forgotten; `branch` is None for main.
+
+    `previous_snapshot_id` is None if nothing told it.
+    """
+
+    consumer_name: str
+    snapshot_id: int | None
+    previous_snapshot_id: int | None
+    branch: str | None = None
 
 
 class BranchDeleted(Result, frozen=True, kw_only=True):

@@ -10,9 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.spark.stores.jars.cached import directory_of
-from paimark.core.spark.stores.jars.lists import jar_sets
-
 _HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 _ARCHIVING = pytest.StashKey["subprocess.Popen[bytes]"]()
 _BELOW_HOME = {
@@ -26,17 +23,11 @@ _OF_THE_PRODUCT = ("PAIMARK_WAREHOUSE", "PAIMARK_READ_ONLY", "PAIMARK_DEBUG")
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before any test or fixture runs, for the processes that they start as well."""
-    library = directory_of(jar_sets()["paimon"])
     home = config.stash[_HOME] = tempfile.TemporaryDirectory(prefix="paimark-home-")
     os.environ["HOME"] = home.name
     os.environ.update({name: str(Path(home.name, below)) for name, below in _BELOW_HOME.items()})
     for name in _OF_THE_PRODUCT:
         os.environ.pop(name, None)
-    if library.is_dir():
-        # `make setup` fetched it.
-        theirs = directory_of(jar_sets()["paimon"])
-        theirs.parent.mkdir(parents=True, mode=0o700)
-        theirs.symlink_to(library)
     _keep_java_archives(config, Path(home.name, _BELOW_HOME["XDG_CACHE_HOME"], "paimark", "java"))
 
 

@@ -10,6 +10,7 @@ from paimark.core.actions.declared.kinds import (
     Branch,
     BranchName,
     Choice,
+    ConsumerName,
     DroppedId,
     OperationNumber,
     SavepointId,
@@ -17,6 +18,7 @@ from paimark.core.actions.declared.kinds import (
     TagOfMain,
     Version,
 )
+from paimark.core.actions.said import consumers_of
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
 from paimark.core.table.lineage.lineage import Lineage
@@ -47,8 +49,7 @@ def known_names(
 
 def _tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
     """The tags of the branch, including those of savepoints, which come first, the newest in front."""
-    root = main_root(files, table) if branch is None else branch_root(files, table, branch)
-    names = Lineage(files, root).tag_names()
+    names = Lineage(files, branch_root(files, table, branch)).tag_names()
     saved = {name for name in names if name.startswith(SAVEPOINT_TAG_PREFIX)}
     newest_first = sorted(saved, key=lambda name: number_in(name, SAVEPOINT_TAG_PREFIX) or 0, reverse=True)
     return [*newest_first, *(name for name in names if name not in saved)]
@@ -73,6 +74,10 @@ def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]
     return [name for name in branch_names(files, table) if name != main]
 
 
+def _consumers(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
+    return consumers_of(files, branch_root(files, table, branch))
+
+
 def _operations(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
     """What a restore can go to: what can be undone, and what was undone last; the newest first."""
     now = stacks_of(files, table)
@@ -92,6 +97,7 @@ _NAMES: Mapping[type[Argument], Names] = {
     SavepointId: _savepoints,
     Branch: _branches,
     BranchName: _others,
+    ConsumerName: _consumers,
     OperationNumber: _operations,
     DroppedId: _dropped,
 }

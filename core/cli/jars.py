@@ -14,7 +14,7 @@ from paimark.core.quoting import shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.launch.java import find_java
 from paimark.core.spark.library.catalog_settings import catalog_settings
-from paimark.core.spark.stores.jars.cached import cached_jars, directory_of
+from paimark.core.spark.stores.jars.cached import cached_jars, directory_of, place_of
 from paimark.core.spark.stores.jars.fetching import fetch, require_fitting
 from paimark.core.spark.stores.jars.lists import JarSet, jar_sets
 
@@ -76,7 +76,7 @@ def _jar_sets(names: tuple[str, ...]) -> Iterator[JarSet]:
 
 
 def _row(jars: JarSet, spark: SparkHome) -> tuple[object, ...]:
-    return jars.name, jars.purpose, jars.label, len(jars.jars), _state(jars, spark), str(directory_of(jars))
+    return jars.name, jars.purpose, jars.label, len(jars.jars), _state(jars, spark), str(place_of(jars))
 
 
 def _state(jars: JarSet, spark: SparkHome) -> str:

@@ -125,7 +125,7 @@ class NoWrites(Wrapped):
 class Meanwhile(Wrapped):
     """A store on which somebody else does something, once, right after a file is created."""
 
-    def __init__(self, inner: Files, after: str, deed: Callable[[], None]) -> None:
+    def __init__(self, inner: Files, after: str, deed: Callable[[], object]) -> None:
         super().__init__(inner)
         self._after: str | None = after
         self._deed = deed

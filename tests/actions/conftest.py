@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,11 +11,28 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.spark.client.client import Engine
 from tests.actions.acting import context_on
+from tests.actions.declared.catalogue import at_work
 
 
 @pytest.fixture
 def context(warehouse: Path) -> Context:
     return context_on(warehouse)
+
+
+@pytest.fixture(scope="session")
+def _at_work(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("at_work") / "warehouse"
+    shutil.copytree(warehouse_template, path)
+    at_work(context_on(path))
+    return path
+
+
+@pytest.fixture
+def warehouse_at_work(_at_work: Path, tmp_path: Path) -> Path:
+    """Like `warehouse`, with all that the catalogue of actions needs."""
+    path = tmp_path / "warehouse"
+    shutil.copytree(_at_work, path)
+    return path
 
 
 @pytest.fixture

@@ -18,9 +18,11 @@ from paimark.core.actions.registry import ACTIONS
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.storage.open import open_files
+from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.operations import read_operations
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.actions.apart_from_chance import apart_from_chance, difference
+from tests.actions.declared.catalogue import ALONE, CATALOGUE, CONSUMER
 from tests.actions.taking_over import branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import Death, FaultFiles
@@ -66,6 +68,7 @@ STEPS = (
     Step("create-tag", {"name": "y"}),
     # To before the second.
     Step("restore"),
+    *(Step(each.action, each.arguments) for each in CATALOGUE if each.alone),
 )
 
 
@@ -136,6 +139,8 @@ def messages_of_steps(context: Context, stray: Tree) -> Iterator[str]:
     for step in STEPS:
         if step.after_stray:
             put(context.files, stray)
+        if step.name in ALONE:
+            context.files.create(main_root(context.files, ORDERS).consumer("job"), CONSUMER)
         arguments = dict(step.arguments)
         if step.name == "restore":
             arguments["to"] = len(read_operations(context.files, ORDERS)) - 1

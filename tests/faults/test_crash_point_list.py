@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.actions.registry import ACTIONS
+from tests.actions.declared.catalogue import ALONE
 from tests.actions.tables import test_moved_tables
 from tests.faults import (
     takeovers,
@@ -68,4 +69,4 @@ def test_every_action_can_be_killed_at_each_of_its_writes(warehouse_template: Pa
     print(f"{len(points)} crash points: {dict(count)}")
     assert len(set(points)) == len(points) >= 300
     rewritten = {changes[-1][0] for changes in rewriting.REWRITINGS}
-    assert ACTIONS.keys() - {RECOVERY, *OTHERS, *OF_THE_ENGINE} == count.keys() | rewritten
+    assert ACTIONS.keys() - {RECOVERY, *OTHERS, *OF_THE_ENGINE} == count.keys() | rewritten | ALONE

@@ -12,6 +12,7 @@ from paimark.core.actions.declared.kinds import (
     Branch,
     BranchName,
     Choice,
+    ConsumerName,
     DroppedId,
     FileName,
     Flag,
@@ -152,6 +153,19 @@ DECLARED: dict[str, Declaration] = {
             asks=True,
         ),
         Declaration(
+            "garbage.reset_consumer",
+            "Let a streaming reader go on at another snapshot, or forget it: expiry waits for it no longer.",
+            (
+                ConsumerName("name", "Name of the consumer: the consumer-id of its job.", required=True),
+                Number("snapshot", "The snapshot that it reads next; when left out, it is forgotten."),
+                _BRANCH,
+            ),
+            more="Stop its job first: a running one writes its own place again.",
+            result="ConsumerReset",
+            changes={"reset-consumer": "garbage.reset_consumer:ResetConsumer"},
+            asks=True,
+        ),
+        Declaration(
             "compaction.compact",
             "Merge a table's files; the rows stay the same.",
             (
@@ -161,6 +175,7 @@ DECLARED: dict[str, Declaration] = {
             ),
             more="Paimon's library does it, which starts Spark.",
             result="Compacted",
+            key=Key("Z", "act.compact", "compact", "merge the small files of the branch", is_in_bar=False),
         ),
         Declaration(
             "compaction.analyze",

@@ -222,6 +222,10 @@ class SavepointId(Number, frozen=True):
         return f"Go to a savepoint: there is none here to {verb}"
 
 
+class ConsumerName(Argument, frozen=True):
+    """A streaming reader of a branch."""
+
+
 class OperationNumber(Number, frozen=True):
     """An operation of the table's log."""
 

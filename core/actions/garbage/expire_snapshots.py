@@ -32,6 +32,7 @@ from paimark.core.actions.said import final, nothing_lost, otherwise, tags_said
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, Refused, UsageError
 from paimark.core.figures import MOST_NAMES, counted, minute, moment
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -264,8 +265,10 @@ def _consumers(files: Files, root: Root) -> dict[str, int]:
             name = path.rpartition("/")[2].removeprefix(CONSUMER_PREFIX)
             found[name] = Consumer.from_json(data, path).next_snapshot
         except Corrupt as error:
+            forget = ["paimark", "reset-consumer", root.table.full_name, "--name", name]
             raise Corrupt(
-                f"{path} does not say what its consumer reads next", "Delete it if it is no longer used."
+                f"{path} does not say what its consumer reads next",
+                f"`{shell_line(forget)}` forgets it, if its job is gone.",
             ) from error
     return found
 

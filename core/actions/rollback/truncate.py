@@ -25,6 +25,7 @@ from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, truncation_tag
 from paimark.core.table.lineage.main_branch import root_exists
@@ -265,7 +266,10 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
         reason = f"Branch {branch} of {name} parts from main after snapshot {keep.id}, or nobody knows where"
         refusals.append(Refusal(reason, "Roll back without --truncate, or delete that branch first."))
     refusals += [
-        Refusal(f"{each} of {name} reads on from a snapshot that would be gone", "Stop and delete it first.")
+        Refusal(
+            f"Consumer {each} of {name} reads on from a snapshot that would be gone",
+            f"Stop its job, then run `{_reset(root, each, keep.id + 1)}`.",
+        )
         for each in _stranded_consumers(files, root, keep.id)
     ]
     return refusals
@@ -275,10 +279,15 @@ def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:
     names = sorted(each for each in files.names(root.consumers) if each.startswith(_CONSUMER))
     contents = files.read_many(f"{root.consumers}/{name}" for name in names)
     return [
-        f"Consumer {name.removeprefix(_CONSUMER)}"
+        name.removeprefix(_CONSUMER)
         for name, data in zip(names, contents, strict=True)
         if data is not None and _next_of(data) > keep + 1
     ]
+
+
+def _reset(root: Root, consumer: str, to: int) -> str:
+    table = root.table.full_name
+    return shell_line(["paimark", "reset-consumer", table, "--name", consumer, "--snapshot", str(to)])
 
 
 def _next_of(consumer: bytes) -> float:

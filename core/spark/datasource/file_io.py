@@ -21,6 +21,7 @@ from pypaimon.common.options.config import CatalogOptions
 from pypaimon.common.uri_reader import UriReaderFactory
 from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
 
+from paimark.core.spark.datasource.old_manifests import with_later_fields
 from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from paimark.core.storage.open import open_files
 from paimark.core.storage.option_values import is_yes
@@ -38,6 +39,10 @@ _OURS = ("gs", "gcs", "abfs", "abfss", "az")
 
 def file_io(address: str, options: Mapping[str, str]) -> Any:
     """pypaimon's file system for a warehouse or store; `options` are the catalog's."""
+    return with_later_fields(_opened(address, options))
+
+
+def _opened(address: str, options: Mapping[str, str]) -> Any:
     scheme = address.partition("://")[0].lower()
     if scheme in _OURS:
         return FsspecFileIO(address, options)

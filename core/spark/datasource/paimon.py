@@ -23,7 +23,6 @@ from paimark.core.spark.datasource.unlike import (
     column_to_count,
     refuse_elsewhere,
     refuse_unread,
-    refusing_old_manifests,
     require_alike,
 )
 from paimark.core.table.definition.kind_signs import merge_engine
@@ -91,8 +90,7 @@ def condition_columns(table: Any) -> dict[str, str]:
 
 def plan_splits(scan: Scan, conditions: Iterable[PypaimonCondition]) -> list[Any]:
     """The splits to read, in pypaimon's order. Raises `Refused` if pypaimon would misread a column."""
-    with refusing_old_manifests(scan.name):
-        splits: list[Any] = _builder(scan, conditions).new_scan().plan().splits()
+    splits: list[Any] = _builder(scan, conditions).new_scan().plan().splits()
     if scan.only is not None:
         names = frozenset(scan.only)
         parts = (split.filter_file(lambda file: file.file_name in names) for split in splits)

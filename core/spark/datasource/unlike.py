@@ -7,8 +7,7 @@ value in it would be read rightly.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from paimark.core.errors import Refused
@@ -32,6 +31,10 @@ from paimark.core.table.definition.kind_signs import (
 from paimark.core.table.manifests.joined_changelogs import is_joined
 from paimark.core.table.records import TableSchema
 
+ELSEWHERE = (
+    "It may not be lost: its writer named the directory of the partition, by its Java or in its time zone. "
+    "Start Paimark in the same zone (TZ=Asia/Shanghai)."
+)
 _BY_LIBRARY = "read it with Paimon's own library (`paimark jars fetch paimon`, then SQL)."
 _HINT = f"Leave it out, or {_BY_LIBRARY}"
 _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
@@ -43,8 +46,6 @@ _UUID_AND_NUMBER = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+\
 _PREFIXES = {"data-file.prefix": "data-", "changelog-file.prefix": "changelog-"}
 # Of files in these formats no rows are lost if they have none of the columns.
 _COUNTED = ("parquet", "orc")
-# What manifests of Paimon 0.9 and older lack.
-_LATER = ("_VALUE_STATS_COLS", "_DELETE_ROW_COUNT", "_FILE_SOURCE", "_EMBEDDED_FILE_INDEX", "_EXTRA_FILES")
 # pyarrow's messages for a null VECTOR in a Parquet file, and for an ORC file, which does not say that a field
 # inside a column is never null.
 _NULL_VECTOR = "Expected all lists to be of size"
@@ -113,19 +114,6 @@ def refuse_unread(name: str, fields: Iterable[Any], error: Exception) -> None:
         raise Refused(f"{told}, which Python does not read of a VECTOR in Parquet files", _HINT) from error
 
 
-@contextmanager
-def refusing_old_manifests(name: str) -> Iterator[None]:
-    """Raises `Refused` for manifests of Paimon 0.9 and older: pypaimon takes later fields for granted."""
-    try:
-        yield
-    except KeyError as error:
-        if error.args[0] not in _LATER:
-            raise
-        raise Refused(
-            f"{name} has manifests of Paimon 0.9 or older, which Python does not read", f"Else {_BY_LIBRARY}"
-        ) from error
-
-
 def refuse_elsewhere(name: str, schema: TableSchema, error: FileNotFoundError) -> None:
     """Raises `Refused` if the file may be there, in a directory that its writer named in a way of its own.
 
@@ -135,8 +123,7 @@ def refuse_elsewhere(name: str, schema: TableSchema, error: FileNotFoundError) -
     if sign := partition_without_path(schema):
         raise Refused(
             f"A file of {name} is not in the directory in which this reader looks for it, as {sign}: {error}",
-            "The file is not lost: its writer named that directory, by its Java or in its time zone. A "
-            "stock engine in the same zone may find it.",
+            ELSEWHERE,
         ) from error
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
@@ -13,13 +14,16 @@ from pyspark import SparkContext
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.redaction import redacted
 from paimark.core.spark.datasource.table_rows import LOST_FILE
+from paimark.core.spark.datasource.unlike import ELSEWHERE
 from paimark.core.spark.launch.cluster import WAS_ENDED
 from paimark.core.spark.launch.session_settings import RESULT_PORT
 from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import Cause, Failed
 from paimark.core.spark.stores.failures import explain_arrow, explain_read
 from paimark.core.storage.files import Unanswered
+from paimark.core.table.definition.kind_signs import partition_without_path
 from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.records import TableSchema
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 # The text that Spark appends to its messages: the state, the statement with a caret, a plan.
@@ -62,6 +66,13 @@ _HINTS = {
     "SCHEMA_NOT_FOUND": "SHOW DATABASES lists what there is.",
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
 }
+# Sentences that replace Spark's, which speak of its own inside.
+_SENTENCES = {
+    "MERGE_CARDINALITY_VIOLATION": (
+        "Several rows of the source match one row of the table, and nobody can say which of them counts",
+        "Let the source have one row for each: by GROUP BY, or by row_number() OVER (...) = 1.",
+    ),
+}
 
 
 def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
@@ -76,7 +87,7 @@ def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
     if not condition and java is not None and _WORKER_ENDED.search(causes := _causes(_outermost(error))):
         # The innermost cause is only the end of a stream.
         text = redacted(causes)
-    message, hint = sentences(text)
+    message, hint = _SENTENCES.get(condition) or sentences(text)
     hint = _HINTS.get(condition, hint)
     if condition.startswith(_FAILED_READ) and (of_store := explain_read(redacted(_causes(java)))):
         message, hint = of_store
@@ -86,6 +97,13 @@ def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
         if f"{kind.__module__}.{kind.__name__}: " in text:
             return Failed(message, hint, cause=cause)
     return Failed(message, hint, _position(java, sql))
+
+
+def of_partition(told: Failed, schemas: Iterable[TableSchema]) -> Failed:
+    """As told; but a file may be in a directory to which its writer gave another name."""
+    if told.hint != LOST_FILE or not any(map(partition_without_path, schemas)):
+        return told
+    return replace(told, hint=ELSEWHERE)
 
 
 def sentences(text: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
-from paimark.core.spark.engine.failures import failed
+from paimark.core.spark.engine.failures import failed, of_partition
 from paimark.core.spark.engine.hints import helped
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
 from paimark.core.spark.engine.planned.beside import Beside
@@ -84,7 +84,9 @@ class Job:
     def failed(self, error: Exception) -> Failed:
         """Describe an error, with its position in the statement as it was written."""
         names = {name: table.label for name, table in self.named.items()}
-        return failed(error, self.text or self.order.sql, names)
+        told = failed(error, self.text or self.order.sql, names)
+        schemas = (table.scan.table_schema for table in self.named.values() if table.scan is not None)
+        return of_partition(told, schemas)
 
 
 class Backend(Protocol):

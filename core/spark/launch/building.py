@@ -18,7 +18,7 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.spark.java.sources import is_whole, sources, write_jar
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.launch.java import OLDEST, Java, find_java
-from paimark.core.spark.stores.jars.cached import cached_jars, directory_of
+from paimark.core.spark.stores.jars.cached import cached_jars, directory_of, install, is_installed
 from paimark.core.spark.stores.jars.fetching import fetch
 from paimark.core.spark.stores.jars.lists import JarSet, jar_sets, read_jar_set
 
@@ -64,8 +64,11 @@ def main() -> int:
     except PaimarkError as error:
         print(f"paimark: {error.message}. {error.hint}", file=sys.stderr)
         return 1
+    library = jar_sets()["paimon"]
     try:
-        _fetched(jar_sets()["paimon"], find_spark({}), find_java())
+        if not is_installed(library):
+            _fetched(library, find_spark({}), find_java())
+            install(library)
     except PaimarkError as error:
         print(f"paimark: {error.message}. Without it only Spark's own readers read tables.", file=sys.stderr)
     return 0

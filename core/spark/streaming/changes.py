@@ -21,7 +21,6 @@ from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.unlike import refusing_old_manifests
 from paimark.core.spark.streaming.left import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import is_on, merge_engine
@@ -127,8 +126,7 @@ class MicroBatch:
         # An overwrite's delta also has removed files, which a streaming scan refuses.
         takes_out = state.commit_kind == "OVERWRITE"
         scanner = FileScanner(table, manifests, is_streaming=is_streaming and not takes_out)
-        with refusing_old_manifests(self._scan.name):
-            splits: list[Any] = scanner.scan().splits()
+        splits: list[Any] = scanner.scan().splits()
         require_readable(self._scan, splits)
         return splits
 

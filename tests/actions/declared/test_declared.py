@@ -118,6 +118,7 @@ def test_names_to_choose_from_are_those_that_an_action_takes(warehouse: Any) -> 
     }
     assert known["delete-tag", "name"] == known["create-branch", "tag"] == ["v2"]
     assert known["merge-branch", "on_conflict"] == ("fail", "branch", "main")
+    assert known["reset-consumer", "name"] == []
     # There may be millions.
     assert known["create-tag", "snapshot"] is None
     assert known["create-tag", "name"] is None

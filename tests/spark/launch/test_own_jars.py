@@ -71,6 +71,7 @@ def test_the_library_is_the_named_one_or_sparks_or_the_fetched(
         with pytest.raises(Unavailable, match="is no jar of Paimon's library"):
             jars.paimon_jar(spark, {"paimon.jar": str(wrong)})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
     assert jars.paimon_jar(spark, {}) == ([], "")
 
 

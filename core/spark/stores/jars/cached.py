@@ -1,9 +1,15 @@
-"""The jars on this machine, in the cache directory. Their checksums are checked at each use."""
+"""The jars on this machine: in the cache directory, or in this environment of Python (`make setup`).
+
+Their checksums are checked at each use.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 from paimark.core.config import cache_directory
@@ -12,13 +18,45 @@ from paimark.core.spark.stores.jars.lists import Jar, JarSet
 
 
 def directory_of(jars: JarSet) -> Path:
-    """The directory of a set, which may not exist."""
-    return cache_directory() / "jars" / f"{jars.name}-{jars.product.lower()}-{jars.version}"
+    """The directory of a set in the cache, which may not exist."""
+    return cache_directory() / "jars" / _name(jars)
+
+
+def _installed(jars: JarSet) -> Path:
+    """The same in the environment, where a process with another home finds it too."""
+    return Path(sys.prefix) / "share/paimark/jars" / _name(jars)
+
+
+def _name(jars: JarSet) -> str:
+    return f"{jars.name}-{jars.product.lower()}-{jars.version}"
+
+
+def place_of(jars: JarSet) -> Path:
+    """Where a set is, else where it would be fetched to."""
+    cached = directory_of(jars)
+    return cached if cached.is_dir() or not is_installed(jars) else _installed(jars)
+
+
+def is_installed(jars: JarSet) -> bool:
+    return all((_installed(jars) / jar.name).is_file() for jar in jars.jars)
+
+
+def install(jars: JarSet) -> None:
+    """Put a set that the cache has into the environment, as links or copies."""
+    to = _installed(jars)
+    to.mkdir(parents=True, exist_ok=True)
+    for jar in jars.jars:
+        own = to / jar.name
+        own.unlink(missing_ok=True)
+        with suppress(OSError):
+            os.link(directory_of(jars) / jar.name, own)
+        if not own.exists():
+            shutil.copy(directory_of(jars) / jar.name, own)
 
 
 def cached_jars(jars: JarSet) -> list[Path]:
     """The checked jars of a set; empty if it was not fetched. Raises `Unavailable`, which names a bad one."""
-    directory = directory_of(jars)
+    directory = place_of(jars)
     if not directory.is_dir():
         return []
     require_ours(directory)
