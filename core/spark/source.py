@@ -27,6 +27,8 @@ from pyspark.sql.types import StructType
 from paimark.core.errors import UsageError, hints_in_messages
 from paimark.core.spark.datasource.options import (
     BATCH,
+    DOOR,
+    JAVA,
     READ,
     READ_ANY,
     STATES,
@@ -67,8 +69,11 @@ class PaimarkSource(DataSource):
     def schema(self) -> StructType:
         from paimark.core.spark.datasource.types import spark_columns
 
+        if (door := self.options.get(DOOR)) is not None:
+            return self._handed_over(door)
         require_allowed(self.options, READ_ANY)
-        columns = spark_columns(self._scan(is_for_rows=False))
+        scan = self._scan(is_for_rows=False, by_library=JAVA in self.options)
+        columns = spark_columns(scan)
         if not self._with_kinds():
             return columns
         from paimark.core.spark.streaming.reader import KIND_FIELD
@@ -77,9 +82,7 @@ class PaimarkSource(DataSource):
 
     @hints_in_messages()
     def reader(self, schema: StructType) -> PaimarkReader:
-        if self._with_kinds():
-            raise UsageError("read.changelog is for streams: rows at rest have no kind", "Leave it out.")
-        require_allowed(self.options, READ)
+        self._require_rows()
         return PaimarkReader(self._scan(is_for_rows=True), schema)
 
     @hints_in_messages()
@@ -102,15 +105,32 @@ class PaimarkSource(DataSource):
         require_allowed(self.options, WRITE_STREAM if BATCH in self.options else WRITE)
         return writer(self.options, overwrite)
 
+    def _handed_over(self, door: str) -> StructType:
+        """For a read of `SourceRead.java`: leave there what to read, and return its columns."""
+        from paimark.core.spark.datasource.requested_state import read_scope
+        from paimark.core.spark.datasource.types import spark_columns
+        from paimark.core.spark.library.door import Visit
+
+        self._require_rows()
+        scan = _looked_up(self.options, is_for_rows=True, by_library=True)
+        Visit(door).begin_read(scan, read_scope(self.options))
+        return spark_columns(scan)
+
+    def _require_rows(self) -> None:
+        """Raises `UsageError` for options that are not of a batch read."""
+        if self._with_kinds():
+            raise UsageError("read.changelog is for streams: rows at rest have no kind", "Leave it out.")
+        require_allowed(self.options, READ)
+
     def _with_kinds(self) -> bool:
         options: Mapping[str, str] = self.options
         return options.get("read.changelog", "").lower() == "true"
 
-    def _scan(self, *, is_for_rows: bool) -> Scan:
+    def _scan(self, *, is_for_rows: bool, by_library: bool = False) -> Scan:
         options: Mapping[str, str] = self.options
         if "scan" in options:
             return Scan.from_text(options["scan"])
-        return _looked_up(options, is_for_rows=is_for_rows)
+        return _looked_up(options, is_for_rows=is_for_rows, by_library=by_library)
 
 
 def has_java_source() -> bool:
@@ -124,8 +144,9 @@ def has_java_source() -> bool:
     return session is not None and JAR.name in str(session.conf.get("spark.jars", ""))
 
 
-def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
+def _looked_up(options: Mapping[str, str], *, is_for_rows: bool, by_library: bool = False) -> Scan:
     """The scan that the options name. If no rows are read (`is_for_rows` False), only its columns matter.
+    `by_library`: Paimon's library may read it.
 
     If the options may begin a stream, these are the table's current columns: Spark asks for a stream's schema
     with the same options, and the state that it begins with may be gone, or not exist yet.
@@ -147,4 +168,5 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
         state.snapshot if state is not None else None,
         pinned=is_pinned,
         scope=read_scope(options),
+        by_library=by_library,
     )

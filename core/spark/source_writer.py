@@ -62,7 +62,7 @@ def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
     if batch is not None:
         target = batch.target(target)
     visit = Visit(door)
-    visit.begun(visit.writes(target).begun(target))
+    visit.begin_write(visit.writes(target).begun(target))
     return PaimarkWriter(door, target, batch)
 
 

@@ -259,7 +259,7 @@ class Chain:
         warehouse = WarehouseAccess(self.context.files, str(self.warehouse), {})
         scan = make_scan(warehouse, root, snapshot, pinned=pinned)
         rows: list[list[Any]] = []
-        for batch in read_splits(scan, [], plan_splits(scan, [])):
+        for batch in read_splits(scan, plan_splits(scan)):
             rows += (list(row.values()) for row in batch.to_pylist())
         return as_judged(rows)
 

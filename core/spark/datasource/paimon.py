@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 from pypaimon.common.identifier import Identifier
 from pypaimon.common.json_util import JSON
@@ -16,7 +15,6 @@ from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
 from paimark.core.errors import Corrupt, Refused
-from paimark.core.spark.datasource.field_types import TEXTS, shape, type_name
 from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike import (
@@ -42,14 +40,6 @@ _UNKNOWN_VECTOR = "Invalid magic number"
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
 
 
-class PypaimonCondition(msgspec.Struct, frozen=True):
-    """`method` is a method of pypaimon's predicate builder."""
-
-    method: str
-    column: str
-    values: tuple[Any, ...] = ()
-
-
 def open_table(scan: Scan) -> Any:
     """pypaimon's table, pinned to the scan's snapshot. Touches no storage."""
     schema = JSON.from_json(scan.schema, TableSchema)
@@ -66,31 +56,9 @@ def open_table(scan: Scan) -> Any:
     return table
 
 
-def condition_columns(table: Any) -> dict[str, str]:
-    """The columns that may have pushed conditions: their types by name.
-
-    Of texts only partitions: Java cuts off the upper bounds of others after 16 characters, and puts a
-    question mark, which is less, behind U+D7FF.
-    """
-    written = [field for schema in table.schema_manager.list_all() for field in schema.fields]
-    # Statistics, buckets and dictionaries of files have values of the type with which they were written.
-    same = {
-        field.name
-        for field in table.fields
-        if all(shape(each.type) == shape(field.type) for each in written if each.id == field.id)
-    }
-    allowed = same & {*table.primary_keys, *table.partition_keys} if table.primary_keys else same
-    types = {field.name: str(field.type) for field in table.fields if field.name in allowed}
-    return {
-        name: kind
-        for name, kind in types.items()
-        if type_name(kind) not in TEXTS or name in table.partition_keys
-    }
-
-
-def plan_splits(scan: Scan, conditions: Iterable[PypaimonCondition]) -> list[Any]:
+def plan_splits(scan: Scan) -> list[Any]:
     """The splits to read, in pypaimon's order. Raises `Refused` if pypaimon would misread a column."""
-    splits: list[Any] = _builder(scan, conditions).new_scan().plan().splits()
+    splits: list[Any] = _builder(scan).new_scan().plan().splits()
     if scan.only is not None:
         names = frozenset(scan.only)
         parts = (split.filter_file(lambda file: file.file_name in names) for split in splits)
@@ -110,9 +78,7 @@ def require_readable(scan: Scan, splits: Collection[Any]) -> None:
     require_alike(scan.name, table, _columns(scan, table, splits), splits)
 
 
-def read_splits(
-    scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]
-) -> Iterator[pa.RecordBatch]:
+def read_splits(scan: Scan, splits: list[Any]) -> Iterator[pa.RecordBatch]:
     """The rows of splits, merged if the table has a primary key.
 
     Raises `Refused` for rows that pypaimon can't merge, or whose deletion vectors it can't read; `Corrupt`
@@ -120,7 +86,7 @@ def read_splits(
     """
     name = scan.name
     try:
-        yield from _builder(scan, conditions, splits).new_read().to_arrow_batch_reader(splits)
+        yield from _builder(scan, splits).new_read().to_arrow_batch_reader(splits)
     # Before NotImplementedError, which is a base class of Arrow's.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         refuse_unread(name, open_table(scan).fields, error)
@@ -154,7 +120,7 @@ def read_splits(
 def why_refused(scan: Scan) -> str:
     """Why the scan is refused; empty if it is not."""
     try:
-        _ = plan_splits(scan, ()) if scan.snapshot else []
+        _ = plan_splits(scan) if scan.snapshot else []
     except Refused as refused:
         return refused.message
     return ""
@@ -166,15 +132,9 @@ def _columns(scan: Scan, table: Any, splits: Collection[Any]) -> list[str]:
     return list(dict.fromkeys([*selected, *column_to_count(scan.name, table, selected, splits)]))
 
 
-def _builder(scan: Scan, conditions: Iterable[PypaimonCondition], splits: Collection[Any] = ()) -> Any:
+def _builder(scan: Scan, splits: Collection[Any] = ()) -> Any:
     table = open_table(scan)
     builder = table.new_read_builder()
-    predicates = builder.new_predicate_builder()
-    condition = predicates.and_predicates(
-        [getattr(predicates, each.method)(each.column, *each.values) for each in conditions]
-    )
-    if condition is not None:
-        builder = builder.with_filter(condition)
     if scan.columns is not None:
         builder = builder.with_projection(_columns(scan, table, splits))
     # No limit with this option: pypaimon's limit counts the deletes that it writes with it as rows. Nor for a

@@ -1,14 +1,14 @@
-"""The batch reader of the data source `paimark`: it divides splits into tasks, and pushes conditions.
+"""The batch reader of the data source `paimark`: it divides splits into tasks.
 
 Runs in Spark's Python workers, so pypaimon is imported only where it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -18,8 +18,6 @@ from paimark.core.spark.datasource.worker_imports import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from paimark.core.spark.datasource.paimon import PypaimonCondition
 
 # The least bytes of a task.
 _TASK_BYTES = 32 << 20
@@ -39,27 +37,12 @@ class PaimarkReader(DataSourceReader):
     def __init__(self, scan: Scan, schema: StructType) -> None:
         self.scan = scan
         self.spark_schema = schema
-        self.conditions: list[PypaimonCondition] = []
-
-    @property
-    def pushFilters(self) -> _Pushing:
-        return _Pushing(self)
-
-    def push(self, filters: list[Filter]) -> None:
-        """Keep the conditions that can be pushed to pypaimon."""
-        from paimark.core.spark.datasource.filters import conditions
-        from paimark.core.spark.datasource.paimon import condition_columns, open_table
-
-        if self.scan.filters:
-            self.conditions = conditions(filters, condition_columns(open_table(self.scan)))
 
     @hints_in_messages()
     def partitions(self) -> list[InputPartition]:
         from paimark.core.spark.datasource.paimon import plan_splits
 
-        parts: list[InputPartition] = [
-            Part(group) for group in grouped(plan_splits(self.scan, self.conditions))
-        ]
+        parts: list[InputPartition] = [Part(group) for group in grouped(plan_splits(self.scan))]
         settle()
         return parts
 
@@ -71,27 +54,8 @@ class PaimarkReader(DataSourceReader):
             return
         schema = to_arrow_schema(self.spark_schema)
         with hints_in_messages():
-            for batch in read_splits(self.scan, self.conditions, partition.splits):
+            for batch in read_splits(self.scan, partition.splits):
                 yield fit_batch(batch, schema)
-
-
-class _Pushing:
-    """`pushFilters` of a reader.
-
-    If filter pushdown is off, which is Spark's default, Spark fails for a reader that overrides the method.
-    It recognises that by this attribute, which here is the base's; if pushdown is on, it just calls the
-    object.
-    """
-
-    __func__ = staticmethod(DataSourceReader.pushFilters)
-
-    def __init__(self, reader: PaimarkReader) -> None:
-        self._reader = reader
-
-    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
-        self._reader.push(filters)
-        # Return all: pypaimon uses conditions only to read less, and Spark must apply them.
-        return filters
 
 
 def grouped(splits: Sequence[Any]) -> list[list[Any]]:

@@ -43,8 +43,8 @@ def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch
 def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
     schema, remaining = arrow_schema(scan), limit
     # Apply the limit here, split by split: the reader's limit counts rows before merging.
-    for split in plan_splits(scan, ()) if scan.snapshot and remaining != 0 else ():
-        for batch in read_splits(scan, (), [split]):
+    for split in plan_splits(scan) if scan.snapshot and remaining != 0 else ():
+        for batch in read_splits(scan, [split]):
             first_rows = batch if remaining is None else batch.slice(0, min(remaining, batch.num_rows))
             rows = fit_batch(first_rows, schema)
             yield rows

@@ -112,6 +112,5 @@ def _leaf(
     needed.columns.update(name for number, name in leaf.columns if wanted is None or number in wanted)
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)
-    needed.again = is_again
     stated = () if condition is None else conditions(condition, dict(leaf.columns))
     needed.conditions = tuple(each for each in stated if not is_again or each in needed.conditions)

@@ -209,11 +209,11 @@ class Views:
         if table.by_library is not None:
             limit = None if need is None else need.limit
             return self._library.frame(table.scan, table.by_library, limit)
-        scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
+        scan = table.scan if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
         reader = _source(self._session, text, spark_columns(scan))
-        # A frame with filters can't be reused: Spark keeps the first statement's conditions in the source.
-        return reader.load() if scan.filters else self._kept(("", text), reader.load)
+        frame: DataFrame = self._kept(("", text), reader.load)
+        return frame
 
     def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
         made = self._made_before.pop(key, None) or make()
@@ -235,12 +235,7 @@ def _number(place: str) -> int:
 def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
     names = [field.name for field in open_table(scan).fields]
     columns = tuple(name for name in names if name in need.columns)
-    return replace(
-        scan,
-        columns=None if len(columns) == len(names) else columns,
-        limit=need.limit,
-        filters=not need.again,
-    )
+    return replace(scan, columns=None if len(columns) == len(names) else columns, limit=need.limit)
 
 
 def empty_frame(session: SparkSession, warehouse: str, options: Mapping[str, str]) -> DataFrame:

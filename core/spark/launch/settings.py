@@ -35,7 +35,6 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.sql.catalogImplementation": "in-memory",
         # A longer IN becomes a set, by which files can't be pruned.
         "spark.sql.optimizer.inSetConversionThreshold": "100",
-        "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.python.daemon.module": "paimark.core.spark.launch.worker_daemon",
         # Not Parquet: its statistics ignore NaN, so rows with NaN would be skipped.

@@ -9,15 +9,18 @@ from typing import Any, cast
 from py4j.java_gateway import GatewayParameters, JavaGateway
 from pyspark.sql import SparkSession
 
-from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.datasource.scan import Scan, TableAddress, WarehouseAccess
+from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.library.writes import LibraryWrites
+from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.open import open_files
 
 
 class Visit:
-    """One write. `way` is the text with which Java let this process in."""
+    """One read or write. `way` is the text with which Java let this process in."""
 
     def __init__(self, way: str) -> None:
         port, secret, number = way.split()
@@ -33,6 +36,7 @@ class Visit:
         spark = SimpleNamespace(
             _jvm=self._gateway.jvm,
             _jsparkSession=java,
+            conf=SimpleNamespace(get=lambda name, default: java.conf().get(name, default)),
             sparkContext=SimpleNamespace(
                 _jsc=SimpleNamespace(hadoopConfiguration=context.hadoopConfiguration),
                 getConf=lambda: SimpleNamespace(get=lambda name: _text(context.getConf().getOption(name))),
@@ -41,20 +45,27 @@ class Visit:
         return cast(SparkSession, spark)
 
     def writes(self, target: WriteTarget) -> LibraryWrites:
-        files = open_files(target.warehouse, target.options)
-        warehouse = WarehouseAccess(files, target.warehouse, target.options)
-        is_here = self._visit.session().sparkContext().isLocal()
-        return LibraryWrites(
-            self.session, warehouse, HadoopStores(self.session, warehouse, elsewhere=not is_here)
-        )
+        return LibraryWrites(self.session, *self._reached(target))
 
     @property
     def written(self) -> Any:
         """Java's `TableWrite`, with the files of the tasks."""
-        return self._visit.write()
+        return self._visit.begun()
 
-    def begun(self, written: Any) -> None:
-        self._visit.begun(written)
+    def begin_write(self, written: Any) -> None:
+        self._visit.begin(written)
+
+    def begin_read(self, scan: Scan, scope: ReadScope) -> None:
+        """Leave the table of the scan for Java to read, if Paimon's library can."""
+        reads = LibraryReads(SessionConf(self.session), *self._reached(scan))
+        if reads.can_read(scan):
+            self._visit.begin(reads.table(scan, scope))
+
+    def _reached(self, address: TableAddress) -> tuple[WarehouseAccess, HadoopStores]:
+        files = open_files(address.warehouse, address.options)
+        warehouse = WarehouseAccess(files, address.warehouse, address.options)
+        is_here = self._visit.session().sparkContext().isLocal()
+        return warehouse, HadoopStores(self.session, warehouse, elsewhere=not is_here)
 
 
 def _text(option: Any) -> str | None:

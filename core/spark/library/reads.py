@@ -99,9 +99,10 @@ class LibraryReads:
         `limit` is how many rows are enough, if no condition leaves some out; None for all.
         """
         most = -1 if limit is None else min(limit, 2**31 - 1)
-        return DataFrame(self._java.frame(self._table(scan, scope), most), self._conf.spark)
+        return DataFrame(self._java.frame(self.table(scan, scope), most), self._conf.spark)
 
-    def _table(self, scan: Scan, scope: ReadScope) -> Any:
+    def table(self, scan: Scan, scope: ReadScope) -> Any:
+        """Java's table of a scan."""
         only = None if scan.only is None else "\n".join(scan.only)
         address = self._stores.address(self._address(scan.root.table.directory))
         key = (address, scan.branch, scan.schema, scan.snapshot, only, scope, self._stores.renewals)

@@ -27,13 +27,11 @@ class SummaryColumns(msgspec.Struct, frozen=True):
 class ViewNeeds:
     """What a statement needs of one view: columns by name, and at most `limit` rows per reader (None: all).
 
-    Rows that do not satisfy all `conditions` are not needed. `again`: the view occurs more than once in the
-    plan, as for a common table expression that is used twice. `summary_columns`: only aggregates that a
+    Rows that do not satisfy all `conditions` are not needed. `summary_columns`: only aggregates that a
     summary may answer use the view, and these are their columns.
     """
 
     columns: set[str] = field(default_factory=set)
     limit: int | None = None
     conditions: tuple[Condition, ...] = ()
-    again: bool = False
     summary_columns: SummaryColumns | None = None

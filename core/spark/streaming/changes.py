@@ -84,7 +84,7 @@ class MicroBatch:
     def _whole_splits(self) -> list[Any]:
         if self._whole is None:
             return []
-        splits = plan_splits(_at(self._scan, self._whole), [])
+        splits = plan_splits(_at(self._scan, self._whole))
         if not self._without:
             return splits
         newer = (split.filter_file(lambda file: file.file_name not in self._without) for split in splits)
@@ -215,7 +215,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
             split.is_streaming = True
         for batch in _changes(scan, uncounted, key):
             _upserts(batch, scan)
-    for batch in read_splits(scan, [], splits):
+    for batch in read_splits(scan, splits):
         yield _inserts(batch) if with_kinds else batch
 
 
@@ -247,7 +247,7 @@ def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _at(scan: Scan, snapshot: Snapshot) -> Scan:
     """A scan of the whole state at a snapshot."""
-    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None, filters=True)
+    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None)
 
 
 def _paimon_snapshot(snapshot: Snapshot) -> Any:

@@ -173,7 +173,7 @@ class Table:
         snapshot = Lineage(self.files, side.root).latest()
         warehouse = WarehouseAccess(self.files, str(self.warehouse), {})
         scan = make_scan(warehouse, side.root, snapshot, pinned=False)
-        batches = read_splits(scan, [], plan_splits(scan, []))
+        batches = read_splits(scan, plan_splits(scan))
         return {row["key"]: row["value"] or "" for batch in batches for row in batch.to_pylist()}
 
 

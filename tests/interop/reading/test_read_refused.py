@@ -23,7 +23,7 @@ def ours(warehouse: Path, **wanted: Any) -> list[list[Any]]:
     files, root = LocalFiles(str(warehouse)), TablePath("d", "t").root()
     access = WarehouseAccess(files, str(warehouse), {})
     scan = make_scan(access, root, Lineage(files, root).latest(), pinned=False)
-    batches = read_splits(scan, [], plan_splits(scan, []))
+    batches = read_splits(scan, plan_splits(scan))
     return sorted(list(row.values()) for batch in batches for row in batch.to_pylist())
 
 

@@ -11,7 +11,7 @@ from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.errors import Refused
-from paimark.core.spark.datasource.paimon import PypaimonCondition, plan_splits, read_splits
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
@@ -31,7 +31,6 @@ def test_rows_from_before_a_column_was_added_are_there(tmp_path: Path, file_form
     open_table(tmp_path, "d.t").schema_manager.commit_changes([change])
     scan = replace(_scan(tmp_path), columns=("x",))
     assert _values(scan, "x") == [None, None]
-    assert _values(scan, "x", PypaimonCondition("is_null", "x")) == [None, None]
     assert _number(replace(scan, columns=())) == 2
 
 
@@ -101,9 +100,9 @@ def _scan(warehouse: Path) -> Scan:
 
 
 def _number(scan: Scan) -> int:
-    return sum(batch.num_rows for batch in read_splits(scan, (), plan_splits(scan, ())))
+    return sum(batch.num_rows for batch in read_splits(scan, plan_splits(scan)))
 
 
-def _values(scan: Scan, name: str, *conditions: PypaimonCondition) -> list[int | None]:
-    batches = list(read_splits(scan, conditions, plan_splits(scan, conditions)))
+def _values(scan: Scan, name: str) -> list[int | None]:
+    batches = list(read_splits(scan, plan_splits(scan)))
     return sorted((row[name] for batch in batches for row in batch.to_pylist()), key=str, reverse=True)

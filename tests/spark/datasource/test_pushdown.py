@@ -1,4 +1,4 @@
-"""Conditions that pypaimon is told of give the rows that Spark alone would have kept."""
+"""Conditions that a reader is told of give the rows that Spark alone would have kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from paimark.core.spark.client.client import Engine
 from tests.paimon import commit, create_table
-from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
+from tests.spark.engine_fixture import ask, in_order, rows
 
 SCHEMA = pa.schema(
     [
@@ -118,7 +118,7 @@ def conditions(draw: st.DrawFn) -> str:
 def test_pushed_conditions_keep_what_spark_keeps(
     engine: Engine, table: str, filters: list[list[str]]
 ) -> None:
-    """By what reads for Spark, and by pypaimon. In the SELECT list conditions can't be pushed down."""
+    """In the SELECT list conditions can't be pushed down."""
     columns = "id, cast(part AS string) AS part, name, cast(rate AS string) AS rate"
     wanted = [" AND ".join(f"({each})" for each in filters_of_one) for filters_of_one in filters]
     judged = ", ".join(f"coalesce({each}, false) AS kept{number}" for number, each in enumerate(wanted))
@@ -134,26 +134,9 @@ def test_pushed_conditions_keep_what_spark_keeps(
         for number, each in enumerate(wanted)
     ]
     assert in_order(rows(engine, " UNION ALL ".join(selects))) == in_order(kept)
-    # pypaimon costs a plan in Python workers each time: half of them will do.
-    half = len(selects) // 2
-    with by_pypaimon(engine):
-        found = rows(engine, " UNION ALL ".join(selects[:half]))
-    assert in_order(found) == in_order([each for each in kept if each["number"] < half])
 
 
-def test_days_that_the_calendar_passed_over(engine: Engine, engine_warehouse: Path) -> None:
-    """Paimon has them, and Spark tells a Python source others."""
-    days = [dt.date(1582, 10, day) for day in (4, 5, 14, 15, 24, 25)]
-    schema = pa.schema([("day", pa.date32()), ("number", pa.int32())])
-    create_table(engine_warehouse, "push.days", schema, partition_keys=["day"])
-    commit(engine_warehouse, "push.days", pa.table([days, range(len(days))], schema=schema))
-    with by_pypaimon(engine):
-        for number, day in enumerate(days):
-            for condition in (f"day = {text(day)}", f"day IN ({text(day)}, NULL)"):
-                assert rows(engine, f"SELECT number FROM push.days WHERE {condition}") == [{"number": number}]
-
-
-def test_conditions_reach_pypaimon(engine: Engine, engine_warehouse: Path) -> None:
+def test_conditions_reach_the_reader(engine: Engine, engine_warehouse: Path) -> None:
     """A partition that a condition rules out is not read: its files may be gone."""
     create_table(engine_warehouse, "push.torn", SCHEMA, partition_keys=["part"])
     commit(engine_warehouse, "push.torn", table_rows(0))

@@ -165,7 +165,7 @@ def test_writers_refuse_what_they_do_not_obey(name: str, warehouse: Path, tmp_pa
     with pytest.raises(UsageError, match=f"no option {option}"):
         source(warehouse, **{name: "x"}).writer(SPARK, False)
     with pytest.raises(UsageError, match=f"no option {option}"):
-        source(warehouse, checkpointLocation=str(tmp_path), **{name: "x"}).streamWriter(SPARK, False)
+        source(warehouse, checkpointLocation=str(tmp_path), batch="0", **{name: "x"}).writer(SPARK, False)
 
 
 def test_catalog_options_are_told_on_as_paimon_spells_them() -> None:

@@ -23,6 +23,8 @@ from tests.spark.micro_batches import lineage
 from tests.spark.streaming.sink import LOG, SCHEMA, Sink, ids, other_commits
 from tests.spark.streaming.test_streaming_writes import Died, die
 
+pytestmark = pytest.mark.usefixtures("spark_of_library")
+
 # Each stock commit merges all manifests: they do not name a deleted file any more.
 MERGING = {"manifest.full-compaction-threshold-size": "1 b"}
 CHANGELOGS = {

@@ -1,5 +1,6 @@
 package paimark;
 
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -23,35 +24,39 @@ import org.apache.spark.sql.sources.StreamSinkProvider;
 import org.apache.spark.sql.streaming.OutputMode;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import paimark.source.SourceRead;
 import paimark.source.SourceWrite;
 import paimark.source.StreamSink;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The data source {@code paimark} where Spark has this jar. Spark finds it by its name. {@code PaimarkSource} in Python
- * reads, and decides about what is written; Paimon's library writes the rows.
+ * decides about what is read and written; Paimon's library reads and writes the rows. Those of streams Python reads, and
+ * what the library can't.
  */
 public final class DefaultSource implements TableProvider, CreatableRelationProvider, StreamSinkProvider {
     /** What Python's class calls itself, and under what it is registered where Spark has this one. */
     private static final String NAME = "paimark";
     private static final String REGISTERED = "paimark_python";
+    /** The option that says that the library may read the table. */
+    private static final String JAVA = "java";
+    /** The option with a whole scan, for Python's reader. */
+    private static final String SCAN = "scan";
     /** In which Spark tells such a source of partitionBy. */
     private static final String PARTITIONED = "__partition_columns";
 
     private final PythonDataSourceV2 python = new Python();
 
-    public DefaultSource() {
-        python.setShortName(NAME);
-    }
-
     @Override
     public StructType inferSchema(CaseInsensitiveStringMap options) {
-        return python.inferSchema(options);
+        Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
+        all.put(JAVA, "true");
+        return python.inferSchema(new CaseInsensitiveStringMap(all));
     }
 
     @Override
     public Table getTable(StructType columns, Transform[] partitioning, Map<String, String> options) {
-        return new OfPython(python.getTable(columns, partitioning, options));
+        return new OfPython(python.getTable(columns, partitioning, options), columns);
     }
 
     @Override
@@ -101,6 +106,15 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
     private static final class Python extends PythonDataSourceV2 {
         private final SparkSession session = (SparkSession) SparkSession.active();
 
+        Python() {
+            setShortName(NAME);
+        }
+
+        /** Whether a streaming query asks: its rows Python reads. */
+        boolean isOfStream() {
+            return session.sparkContext().getLocalProperty("sql.streaming.queryId") != null;
+        }
+
         @Override
         public UserDefinedPythonDataSource source() {
             return session.sessionState().dataSourceManager().lookupDataSource(REGISTERED);
@@ -109,9 +123,11 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
 
     private static final class OfPython implements SupportsRead {
         private final Table python;
+        private final StructType columns;
 
-        OfPython(Table python) {
+        OfPython(Table python, StructType columns) {
             this.python = python;
+            this.columns = columns;
         }
 
         @Override
@@ -133,7 +149,10 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
 
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-            return ((SupportsRead) python).newScanBuilder(options);
+            Python named = new Python();
+            ScanBuilder found = named.isOfStream() || options.containsKey(SCAN) ? null
+                    : SourceRead.begin(named, columns, options);
+            return found != null ? found : ((SupportsRead) python).newScanBuilder(options);
         }
     }
 }

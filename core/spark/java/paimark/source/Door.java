@@ -11,6 +11,8 @@ import py4j.GatewayServer;
 
 /** The door through which Python processes of Spark's reach this Java: who knows the secret may do anything here. */
 public final class Door {
+    static final String OPTION = "door";
+
     private static Door only;
 
     private final Map<String, Visit> visits = new ConcurrentHashMap<>();
@@ -18,11 +20,11 @@ public final class Door {
     private final String secret;
     private final GatewayServer server;
 
-    /** One write. Python puts into it what it made. */
+    /** One read or write. */
     public static final class Visit {
         private final SparkSession session;
         private final String number;
-        private volatile Object write;
+        private volatile Object begun;
 
         private Visit(SparkSession session, String number) {
             this.session = session;
@@ -33,12 +35,13 @@ public final class Door {
             return session;
         }
 
-        public Object write() {
-            return write;
+        /** What Python made: a table to read, or the library's write. */
+        public Object begun() {
+            return begun;
         }
 
-        public void begun(Object write) {
-            this.write = write;
+        public void begin(Object made) {
+            begun = made;
         }
     }
 

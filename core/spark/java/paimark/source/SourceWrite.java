@@ -22,8 +22,6 @@ import paimark.library.SourceRows;
  * <p>Spark runs Python's part as that of any source, but gives it no rows.
  */
 public final class SourceWrite {
-    private static final String DOOR = "door";
-
     private final PythonDataSourceV2 python;
     private final Map<String, String> options;
 
@@ -39,14 +37,14 @@ public final class SourceWrite {
         try {
             Map<String, String> all = new HashMap<>(options);
             all.putAll(more);
-            all.put(DOOR, door.way(visit));
+            all.put(Door.OPTION, door.way(visit));
             BatchWrite write = begin(rows.schema(), replaces, new CaseInsensitiveStringMap(all));
             write.createBatchWriterFactory(() -> 1);
-            SourceRows.write(visit.write(), rows);
+            SourceRows.write(visit.begun(), rows);
             write.commit(new WriterCommitMessage[0]);
         } finally {
             door.leave(visit);
-            SourceRows.end(visit.write());
+            SourceRows.end(visit.begun());
         }
     }
 
@@ -60,7 +58,7 @@ public final class SourceWrite {
 
             @Override
             public String queryId() {
-                return DOOR;
+                return Door.OPTION;
             }
 
             @Override
