@@ -10,3 +10,8 @@ class RequestedVersion(msgspec.Struct, frozen=True):
 
     branch: str | None = None
     version: str | None = None
+
+
+def as_snapshot(text: str) -> str:
+    """The version that `scan.snapshot-id` names: a number is a snapshot id, even if a tag has that name."""
+    return f"snapshot.{text}" if text.isdecimal() else text

@@ -11,6 +11,7 @@ from paimark.core.table.catalog import databases, find_table, require_database, 
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import CHOOSE_DATABASE, SystemName, is_safe_name, split_system_name
+from paimark.core.travel.parse.plain import plain_uses
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.version import resolve_version
 
@@ -52,9 +53,10 @@ def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[Tab
 def require_versions(files: Files, statement: Statement, database: str | None) -> None:
     """Raises `StatementFailed`, with its position, for a missing table, branch or version.
 
-    The run of the statement checks them again; this check fails before an engine starts.
+    The run of the statement checks them again, and those that aren't seen here; this check fails before an
+    engine starts.
     """
-    for use in statement.uses:
+    for use in plain_uses(statement):
         with failing_at(use.position):
             resolved = resolve_name(files, use, database)
             if resolved is None:

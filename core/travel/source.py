@@ -4,35 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Protocol
 
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.tokens import Span
 from paimark.core.travel.parse.uses import TableUse
 from paimark.core.travel.times.times import literal_time
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 
-class TimeFolder(Protocol):
-    """Evaluates a constant that is no literal, to epoch milliseconds."""
-
-    def __call__(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int: ...
-
-
 @dataclass(frozen=True, slots=True)
 class TravelSource:
-    """Reads a root as of a version or a time. `zone` is the session's, and that of the times in messages.
-
-    `fold` evaluates the times that are no literals.
-    """
+    """Reads a root as of a version or a time. `zone` is the session's, and that of the times in messages."""
 
     files: Files
     root: Root
     zone: tzinfo = UTC
-    fold: TimeFolder | None = None
 
     def apply_snapshot(self, timestamp_ms: int, requested: str = "") -> Resolved:
         """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
@@ -51,12 +38,7 @@ class TravelSource:
             Lineage(self.files, self.root).tag(use.version)
         if use.version is not None:
             return resolve_version(self.files, self.root, use.version)
-        if use.clause.time_ms is not None:
-            return self.apply_snapshot(use.clause.time_ms)
-        assert use.time_span is not None
-        time_ms = literal_time(sql, use.time_span, now_ms=now_ms, zone=self.zone)
+        time_ms = use.clause.time_ms
         if time_ms is None:
-            if self.fold is None:
-                raise SqlRefused("This time takes Spark to be worked out", "", sql, use.time_span[0])
-            time_ms = self.fold(sql, use.time_span, use.clause.words, now_ms=now_ms, zone=self.zone)
-        return self.apply_snapshot(time_ms, use.time_expression or "")
+            time_ms = literal_time(sql, use.clause, now_ms=now_ms, zone=self.zone)
+        return self.apply_snapshot(time_ms, use.clause.time or "")

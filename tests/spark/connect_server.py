@@ -14,12 +14,13 @@ from pathlib import Path
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.java import find_java
 from paimark.core.spark.launch.jvm import FLAGS
+from paimark.core.spark.library.catalog_settings import EXTENSIONS, LAKE_EXTENSIONS
 from tests.spark.standalone import SPARING, wait_for_log
 
 
 @contextmanager
 def connect_server(directory: Path, jars: Sequence[Path] = ()) -> Iterator[str]:
-    """Its address, `sc://host:port`. It has these jars beside Spark's own."""
+    """Its address, `sc://host:port`. It has these jars beside Spark's own, with their extension."""
     directory.mkdir(parents=True)
     spark, log = find_spark({}), directory / "server.log"
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -35,6 +36,8 @@ def connect_server(directory: Path, jars: Sequence[Path] = ()) -> Iterator[str]:
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.sql.shuffle.partitions": "2",
     }
+    if jars:
+        settings[EXTENSIONS] = LAKE_EXTENSIONS
     classes = ":".join(map(str, (*jars, spark.home / "jars" / "*")))
     command = [
         *(str(find_java().executable), "-cp", classes, "-Xmx1g", *FLAGS),

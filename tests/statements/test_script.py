@@ -35,8 +35,8 @@ def test_an_error_names_its_statement_and_its_place_in_the_whole_text() -> None:
     ("sql", "message"),
     [
         (
-            "SELECT 1; SELECT * FROM t FOR SYSTEM_TIME FROM 1 TO 2",
-            "Statement 2 of 2: FOR SYSTEM_TIME FROM is a",
+            "SELECT 1; SELECT * FROM `t",
+            "Statement 2 of 2: This ` is not closed",
         ),
         ("SELECT 1; BEGIN SELECT 2; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
         ("SELECT 1; DROP DATABASE shop; SELECT 2", "Statement 2 of 3: DROP DATABASE is not supported here"),

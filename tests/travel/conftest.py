@@ -1,9 +1,8 @@
-"""Spark's own parser and calendar, without a session: judges of what `paimark.core.travel` says."""
+"""Spark's own calendar, without a session: a judge of what `paimark.core.travel` says."""
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -20,18 +19,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class SparkJudge:
-    """What Spark 4.1 makes of a statement, and of a string that is a timestamp."""
+    """What Spark 4.1 makes of a string that is a timestamp."""
 
     def __init__(self, jvm: Any) -> None:
         catalyst = jvm.org.apache.spark.sql.catalyst
-        self._parser = getattr(getattr(catalyst.parser, "CatalystSqlParser$"), "MODULE$")
         self._strings = getattr(getattr(catalyst.util, "SparkDateTimeUtils$"), "MODULE$")
         self._utf8 = jvm.org.apache.spark.unsafe.types.UTF8String
-
-    def relations(self, sql: str) -> list[str]:
-        """The tables of the parsed plan, sorted, parts joined with a comma; WITH's names among them."""
-        plan = self._parser.parsePlan(sql).toString()
-        return sorted(re.findall(r"UnresolvedRelation \[([^\]]*)\]", plan))
 
     def timestamp(self, text: str, zone: str) -> datetime | None:
         parsed = self._strings.stringToTimestamp(self._utf8.fromString(text), self._strings.getZoneId(zone))

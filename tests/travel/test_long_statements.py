@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from paimark.core.errors import StatementFailed
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.alters import read_alter
@@ -16,7 +15,6 @@ from paimark.core.travel.statements.inserts import read_insert
 
 # CPU time. Each takes a tenth of it on a slow machine, and several times as much where something is squared.
 SECONDS = 5.0
-DEEP = "nested too deeply"
 
 
 def joined(count: int, name: str, condition: str) -> str:
@@ -66,32 +64,3 @@ def test_so_are_the_others(read: Callable[[Statement], object], sql: str) -> Non
     started = time.thread_time()
     read(read_statement(sql))
     assert time.thread_time() - started < SECONDS
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT " + "(" * 20_000,
-        "EXPLAIN " * 20_000 + "SELECT 1",
-        " ".join(f"WITH c{number} AS (SELECT 1)" for number in range(10_000)) + " SELECT 1",
-        "SELECT 1 FROM t " + "MAP " * 20_000,
-    ],
-    ids=["parentheses", "explain", "with", "map"],
-)
-def test_what_is_nested_too_deeply_is_refused(sql: str) -> None:
-    with pytest.raises(StatementFailed, match=DEEP):
-        read_statement(sql)
-
-
-def test_a_query_named_by_with_is_seen_behind_it_and_not_before() -> None:
-    def tables(sql: str) -> list[str]:
-        return [use.parts[0] for use in read_statement(sql).uses]
-
-    assert tables("WITH a AS (SELECT * FROM b), b AS (SELECT * FROM a) SELECT * FROM a, b") == ["b"]
-    assert tables("WITH RECURSIVE a AS (SELECT * FROM a) SELECT * FROM a") == []
-    assert tables("WITH a AS (SELECT * FROM a) SELECT * FROM a") == ["a"]
-    assert tables("SELECT * FROM (WITH a AS (SELECT 1) SELECT * FROM a) x, a") == ["a"]
-    assert tables("WITH a AS (SELECT 1) SELECT * FROM (SELECT * FROM a, (SELECT * FROM b)) x") == ["b"]
-    assert tables("WITH a AS (WITH b AS (SELECT 1) SELECT * FROM b), c AS (SELECT * FROM b) SELECT 1") == [
-        "b"
-    ]

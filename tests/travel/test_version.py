@@ -15,7 +15,7 @@ from paimark.core.errors import Corrupt, NotFound
 from paimark.core.storage.open import open_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.uses import Clause, TableUse
 from paimark.core.travel.source import TravelSource
 from paimark.core.travel.version import (
     Resolved,
@@ -344,12 +344,16 @@ def test_a_source_takes_versions_and_times_as_a_statement_writes_them(warehouse:
     assert latest is not None
     now = latest.snapshot.time_millis
     assert travels.apply_snapshot(now).name == "snapshot.5"
-    sql = (
-        "SELECT * FROM orders JOIN orders VERSION AS OF 'v2' a JOIN orders TIMESTAMP AS OF '2999-01-01' b "
-        "JOIN orders FOR SYSTEM_TIME AS OF '2001-01-01' c"
+    tagged, timed, too_old = (
+        TableUse(("orders",), clause=Clause(words, 0, 0, version, time=f"'{time}'", literal=time))
+        for words, version, time in [
+            ("VERSION AS OF", "v2", None),
+            ("TIMESTAMP AS OF", None, "2999-01-01"),
+            ("FOR SYSTEM_TIME AS OF", None, "2001-01-01"),
+        ]
     )
-    plain, tagged, timed, too_old = read_statement(sql).uses
-    names = [source.as_written(sql, use, now_ms=now) for use in (plain, tagged, timed)]
+    sql = "SELECT 1"
+    names = [source.as_written(sql, use, now_ms=now) for use in (TableUse(("orders",)), tagged, timed)]
     assert [each and each.name for each in names] == ["snapshot.5", "v2", "snapshot.5"]
     with pytest.raises(NotFound, match="nothing as old as '2001-01-01'"):
         source.as_written(sql, too_old, now_ms=now)

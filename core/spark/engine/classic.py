@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,16 +15,13 @@ from pyspark.errors import PySparkException
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine import rewrite
-from paimark.core.spark.engine.constants import Constants, JavaTimes
 from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
-from paimark.core.spark.engine.names.edits import Edited
-from paimark.core.spark.engine.names.versions import with_versions
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
+from paimark.core.spark.engine.planned.uses import pins
 from paimark.core.spark.engine.plans import is_session_command
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
-from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.engine.views import empty_frame
 from paimark.core.spark.idle_work.warm_up import WarmUp
 from paimark.core.spark.job_tag import bearing
@@ -43,27 +40,28 @@ from paimark.core.spark.results.results import (
     tell_rows,
 )
 from paimark.core.spark.source import PaimarkSource
-from paimark.core.travel.parse.uses import Statement
-from paimark.core.travel.source import TimeFolder
+from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.refused import unsupported
-from paimark.core.travel.statements.row_changes import COMMANDS, RowChange
-from paimark.core.travel.statements.shows import created_view, require_view
+from paimark.core.travel.statements.row_changes import RowChange
+from paimark.core.travel.statements.shows import require_view
 
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
     "CREATE TABLE; `t$snapshots` and its like are tables."
 )
+# Views of Spark have texts otherwise.
+_KEEPS_PLAN = "spark.sql.legacy.storeAnalyzedPlanForView"
 # So long after a cancel, the Python workers are killed if the statement still runs.
 _WORKERS_END_SECONDS = 1.0
 
 
 def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
-    session, spark = EngineSession.begin(launched.session, start), launched.session
-    spark.dataSource.register(PaimarkSource)
+    session = EngineSession.begin(launched.session, start)
+    session.spark.dataSource.register(PaimarkSource)
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
-    backend = Classic(session, launched, results, Constants(JavaTimes(spark)), progress)
+    backend = Classic(session, launched, results, progress)
     return Runner(session, backend)
 
 
@@ -74,12 +72,7 @@ class Classic:
     session: EngineSession
     launched: Spark
     results: Results
-    constants: Constants
     progress: ProgressWatch
-
-    @property
-    def fold(self) -> TimeFolder:
-        return self.constants.fold
 
     def warm_up(self) -> WarmUp | None:
         if self.launched.session.conf.get(WARM_UP, DEFAULTS[WARM_UP]) == "off":
@@ -105,13 +98,13 @@ class Classic:
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Not checked here: `run` checks Spark's plan."""
 
-    def edited(self, statement: Statement, named: Mapping[str, OpenedTable]) -> Edited:
-        views, database = self.session.views, self.session.state.database
-        views.use(database)
-        versions = {table.use: name for name, table in named.items()}
-        # The name of a table that is changed is its own, whatever else the statement reads of it.
-        pins = created_view(statement) is not None or statement.kind in COMMANDS
-        return with_versions(statement, versions, pins=pins, database=database, catalogs=views.catalogs)
+    def uses(self, sql: str, now_ms: int) -> tuple[TableUse, ...]:
+        return self.session.views.uses(sql, now_ms)
+
+    def pins(self, job: Job) -> str:
+        database = self.session.state.database
+        self.session.views.use(database)
+        return pins(job.text, ((name, table.use) for name, table in job.named.items()), database)
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:
@@ -148,12 +141,12 @@ class Classic:
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         views = self.session.views
-        _, description = views.describe(job.text, job.named, "explain")
+        _, description = views.describe(job.text, job.named, "explain", None, job.pins)
         if description.reads:
             of_metadata = views.read(description, job.named, None).of_metadata
             if of_metadata:
                 return of_metadata, views.queries.explained()
-        return (), views.explained(job.text, job.named)
+        return (), views.explained(job.text, job.named, job.pins)
 
     def ask(self, job: Job) -> None:
         with suppress(PySparkException, Py4JError):
@@ -161,7 +154,7 @@ class Classic:
             job.description = self._describe(job, "show")
 
     def _describe(self, job: Job, mode: PlanMode) -> tuple[int, Description]:
-        return self.session.views.describe(job.text, job.named, mode, job.order.limit)
+        return self.session.views.describe(job.text, job.named, mode, job.order.limit, job.pins)
 
     def run(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
@@ -228,12 +221,11 @@ class Classic:
 
     def _command(self, job: Job, statement: Statement) -> tuple[int, bool]:
         session, views = self.session, self.session.views
-        require_view(statement, views.is_temporary)
-        views.register(job.named)
-        is_made = False
+        require_view(statement, views.is_temporary, reads_tables=bool(job.named))
+        views.register(job.named, job.pins)
         try:
-            frame = session.spark.sql(job.text)
-            is_made = job.view is not None
+            with self._cached(statement):
+                frame = session.spark.sql(job.text)
             session.conf.forget()
             session.state.note_zone()
             frame = presentable(frame)
@@ -246,9 +238,20 @@ class Classic:
             # The command may have changed what cached plans and settings depend on.
             views.forget()
             session.conf.forget()
-            # A temporary view still uses the names of its tables.
-            if not is_made:
-                views.drop(job.named)
+            views.drop(job.named)
+
+    @contextmanager
+    def _cached(self, statement: Statement) -> Iterator[None]:
+        """Let CACHE TABLE keep its plan: the rows that it keeps are of these states, not of later ones."""
+        if statement.tokens[0].upper != "CACHE":
+            yield
+            return
+        conf = self.session.spark.conf
+        conf.set(_KEEPS_PLAN, "true")
+        try:
+            yield
+        finally:
+            conf.unset(_KEEPS_PLAN)
 
     def _insert(self, job: Job, insert: Insert, reads: bool) -> tuple[int, bool]:
         session = self.session
@@ -257,7 +260,7 @@ class Classic:
         if not reads:
             raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
         target = insert_target(session.warehouse, insert, session.state.database, job.order.inserting)
-        frame = session.views.query(job.text, job.named)
+        frame = session.views.query(job.text, job.named, job.pins)
         made = insert_rows(session, insert, target, frame)
         fact = {
             "table": made.label,

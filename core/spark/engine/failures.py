@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -74,14 +74,9 @@ _SENTENCES = {
     ),
 }
 
-Place = Callable[[int], int]
 
-
-def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]) -> Failed:
-    """Describe an error of the statement `sql` (the text that Spark got).
-
-    `original` maps a position in it to one in the user's text; `names` maps our view names to tables.
-    """
+def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
+    """Describe an error of the statement `sql`; `names` maps our names of states to tables."""
     if isinstance(error, PaimarkError):
         return Failed.of(error)
     java = _java(error)
@@ -101,8 +96,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     for kind, cause in _RAISED.items():
         if f"{kind.__module__}.{kind.__name__}: " in text:
             return Failed(message, hint, cause=cause)
-    position = _position(java, sql)
-    return Failed(message, hint, None if position is None else original(position))
+    return Failed(message, hint, _position(java, sql))
 
 
 def of_partition(told: Failed, schemas: Iterable[TableSchema]) -> Failed:
@@ -217,7 +211,8 @@ def _position(java: Any, sql: str) -> int | None:
         return None
     for context in java.getQueryContext():
         if context.contextType().toString() == "SQL" and context.startIndex() >= 0:
-            return int(context.startIndex())
+            # That of a view is a place in its text.
+            return None if context.objectType() else int(context.startIndex())
     if _is_a(java, "org.apache.spark.sql.AnalysisException") and java.line().isDefined():
         lines = sql.split("\n")[: java.line().get()]
         column = java.startPosition().get() if java.startPosition().isDefined() else 0

@@ -147,7 +147,7 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
         job.tell_readings()
         session.spark.sql(job.text)
 
-    views.register(job.named)
+    views.register(job.named, job.pins)
     try:
         made = session.writes.change(target, run)
     finally:

@@ -197,7 +197,7 @@ def _opened(session: EngineSession, order: Ask | Write | Analyze, name: str, ver
     require_obeyed(order.table, options, version.branch, "root", by_library=session.library.is_wanted)
     root = parse_table_name(order.table).root(version.branch)
     scan = session.warehouse.scan(root, version.snapshot, schema)
-    use, reading = TableUse((name,), (0, 0)), Reading(order.table, name, "")
+    use, reading = TableUse((name,)), Reading(order.table, name, "")
     return opened_scan(session.natives, session.library, use, scan, reading, "root")
 
 

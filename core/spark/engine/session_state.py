@@ -19,7 +19,6 @@ from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.session_conf import ZONE, SessionConf
 from paimark.core.storage.open import open_files
-from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.times.zones import zone_of
 
 
@@ -78,11 +77,11 @@ class EngineSession:
         state = SessionState(conf)
         return cls(spark, conf, warehouse, natives, library, writes, views, state, start.read_only)
 
-    def opener(self, fold: TimeFolder | None) -> Opener:
+    def opener(self) -> Opener:
         """An opener for the tables of the next statement."""
         now = time.time_ns() // 1_000_000
         zone = zone_of(self.state.zone)
-        return Opener(self.warehouse, self.natives, self.library, self.state.database, zone, now, fold)
+        return Opener(self.warehouse, self.natives, self.library, self.state.database, zone, now)
 
     def require_writable(self) -> None:
         """Raises `Refused` in read-only mode."""

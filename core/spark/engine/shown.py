@@ -59,7 +59,7 @@ def shown(
 def _rows(
     show: Show, files: Files, database: str | None, zone: Callable[[], tzinfo]
 ) -> list[tuple[str, ...]]:
-    use = TableUse(show.parts, (show.position, show.position))
+    use = TableUse(show.parts, show.position)
     resolved = resolve_name(files, use, database)
     if resolved is None:
         name = ".".join(show.parts)

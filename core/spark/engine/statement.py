@@ -7,18 +7,16 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from itertools import zip_longest
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from paimark.core.cancelling import Cancellation, cancellable
-from paimark.core.errors import PaimarkError, StatementFailed, Unavailable
+from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
 from paimark.core.spark.engine.failures import failed, of_partition
+from paimark.core.spark.engine.hints import helped
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
-from paimark.core.spark.engine.names.edits import Edited
-from paimark.core.spark.engine.names.hints import helped
 from paimark.core.spark.engine.planned.beside import Beside
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
@@ -44,10 +42,9 @@ from paimark.core.spark.protocol import (
 )
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.source import TimeFolder
 from paimark.core.travel.statements.inserts import Insert, read_insert
 from paimark.core.travel.statements.row_changes import COMMANDS, RowChange, read_change
-from paimark.core.travel.statements.shows import created_view
+from paimark.core.travel.statements.unsupported import require_rows_of_files
 
 _AGAIN_SECONDS = 0.3
 
@@ -56,32 +53,27 @@ Tell = Callable[[Report | Batch], None]
 
 @dataclass(slots=True)
 class Job:
-    """The running statement. `named` are its tables under their names in Spark, `tag` is the tag of its Spark
-    jobs, `view` the temporary view that it makes. `description` has the query's number too; set if Spark
-    planned the query while its tables were being opened."""
+    """The running statement. `uses` are its tables as written, `named` those of ours under names for Spark,
+    which `pins` put into its plan; `tag` is the tag of its Spark jobs. `description` has the query's number
+    too; set if Spark planned the query while its tables were being opened."""
 
     order: Run
     tell: Tell
     tag: str
     cancelled: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
-    edited: Edited | None = None
+    text: str = ""
+    uses: Sequence[TableUse] = ()
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
-    view: tuple[str, ...] | None = None
+    pins: str = ""
     description: tuple[int, Description] | None = None
-    # By the table's name in Spark; None for a table beneath a view.
-    untold: Sequence[tuple[str | None, Reading]] = ()
+    # By the table's name in Spark.
+    untold: Sequence[tuple[str, Reading]] = ()
 
     @classmethod
     def of(cls, order: Task, tell: Tell) -> Job:
         statement = order if isinstance(order, Run) else Run(order.number, getattr(order, "sql", ""))
         return cls(statement, tell, f"paimark-{order.number}")
-
-    @property
-    def text(self) -> str:
-        """The text for Spark."""
-        assert self.edited is not None
-        return self.edited.sql
 
     def tell_readings(self, of_metadata: Collection[str] = ()) -> None:
         """Report, once, how each table is read; `of_metadata` are names of tables whose files aren't read."""
@@ -91,9 +83,8 @@ class Job:
 
     def failed(self, error: Exception) -> Failed:
         """Describe an error, with its position in the statement as it was written."""
-        edited = self.edited or Edited(self.order.sql)
         names = {name: table.label for name, table in self.named.items()}
-        told = failed(error, edited.sql, edited.original_position, names)
+        told = failed(error, self.text or self.order.sql, names)
         schemas = (table.scan.table_schema for table in self.named.values() if table.scan is not None)
         return of_partition(told, schemas)
 
@@ -102,18 +93,17 @@ class Backend(Protocol):
     """The operations that differ between Paimark's own Spark (`paimark.core.spark.engine.classic`) and one
     over Connect (`paimark.core.spark.engine.remote.connect`)."""
 
-    @property
-    def fold(self) -> TimeFolder:
-        """Evaluates the times that need Spark."""
-
     def warm_up(self) -> WarmUp | None:
         """Work that makes the first statement faster; None if there is none."""
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Check a statement before its tables are resolved. Raises `Refused` if it is not supported."""
 
-    def edited(self, statement: Statement, named: Mapping[str, OpenedTable]) -> Edited:
-        """The text for Spark. `named` are the statement's tables by their names in Spark."""
+    def uses(self, sql: str, now_ms: int) -> tuple[TableUse, ...]:
+        """The tables of a statement, by one parse. Raises `SqlRefused`, and Spark's errors."""
+
+    def pins(self, job: Job) -> str:
+        """What puts the states of the job's tables into Spark's plan; makes its database the current one."""
 
     def tagged(self, job: Job) -> AbstractContextManager[None]:
         """Within the context, Spark's jobs have the job's tag, and their progress is reported."""
@@ -140,14 +130,6 @@ class Backend(Protocol):
         """Do an action's order."""
 
 
-class _MadeView(NamedTuple):
-    """A temporary view: the tables that it reads, and the `names` for them in its text."""
-
-    parts: tuple[str, ...]
-    tables: tuple[OpenedTable, ...]
-    names: Mapping[str, OpenedTable]
-
-
 class Runner:
     """Runs statements. `run` is for one thread; `cancel` and `end` are for others."""
 
@@ -157,8 +139,6 @@ class Runner:
         self._reads = HeldReads(session.warehouse.files, session.is_read_only)
         self._job: Job | None = None
         self._beside = Beside()
-        # By `_view_key`.
-        self._made_views: dict[str, _MadeView] = {}
 
     def warm_up(self) -> WarmUp | None:
         return self._backend.warm_up()
@@ -170,10 +150,9 @@ class Runner:
         statement = read_statement(wanted.sql)
         if statement.kind != "query" or not prefetcher.is_wanted:
             return
-        # Without Spark for times: an expression that needs it is evaluated only when the statement runs.
-        opener = session.opener(None)
-        for use in statement.uses:
-            table = opener.resolve(statement.sql, use)
+        opener = session.opener()
+        for use in self._backend.uses(statement.sql, opener.now_ms):
+            table = None if use.is_view else opener.resolve(statement.sql, use)
             if (
                 table is not None
                 and table.scan is not None
@@ -216,7 +195,7 @@ class Runner:
         # An error in the search for better words must not hide the statement's own error.
         with suppress(PaimarkError):
             statement = read_statement(job.order.sql)
-            return helped(end, statement, session.warehouse.files, session.state.database)
+            return helped(end, statement, job.uses, session.warehouse.files, session.state.database)
         return end
 
     def end(self) -> None:
@@ -265,55 +244,42 @@ class Runner:
             statement = read_statement(insert.query)
         elif order.inserting is not None and statement.kind in COMMANDS:
             insert = read_change(statement)
-        opener = session.opener(self._backend.fold)
-        resolved, beneath = self._resolved(opener, statement, order.differing)
+        opener = session.opener()
+        job.text = statement.sql
+        resolved = self._resolved(opener, job, statement, order.differing)
         # Only now: the store may have refused the earlier keys when the tables were resolved.
         session.natives.renew_keys()
-        self._renew_views()
         job.named = session.views.names(resolved)
-        job.edited = self._backend.edited(statement, job.named)
+        job.pins = self._backend.pins(job)
         with self._backend.tagged(job):
             job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
-            tables = (*job.named.values(), *beneath)
-            job.untold = list(zip_longest(job.named, map(self._reads.reading, tables)))
-            with self._reads.held(snapshots_read(tables), job.tell):
-                return self._done(job, statement, insert, tables)
+            job.untold = [(name, self._reads.reading(table)) for name, table in job.named.items()]
+            with self._reads.held(snapshots_read(tuple(job.named.values())), job.tell):
+                return self._done(job, statement, insert)
 
-    def _done(
-        self,
-        job: Job,
-        statement: Statement,
-        insert: Insert | RowChange | None,
-        tables: Sequence[OpenedTable],
-    ) -> Finished:
+    def _done(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> Finished:
         if statement.kind == "explain":
-            self._explain(job, tables)
+            self._explain(job)
             return Finished(0, False)
-        job.view = self._new_view(statement)
         try:
-            rows, truncated = self._backend.run(job, statement, insert)
+            return Finished(*self._backend.run(job, statement, insert))
         finally:
             job.tell_readings()
-        if job.view is not None:
-            self._forget(_view_key(job.view))
-            self._made_views[_view_key(job.view)] = _MadeView(job.view, tuple(tables), job.named)
-        elif statement.tokens[0].upper == "DROP":
-            self._forget_dropped()
-        return Finished(rows, truncated)
 
     def _resolved(
-        self, opener: Opener, statement: Statement, is_difference: bool
-    ) -> tuple[list[OpenedTable], list[OpenedTable]]:
-        """The statement's tables; and the tables of its views, as opened when the views were made."""
+        self, opener: Opener, job: Job, statement: Statement, is_difference: bool
+    ) -> list[OpenedTable]:
+        """The statement's tables, those of its views among them."""
+        job.uses = self._backend.uses(job.text, opener.now_ms)
         resolved: list[OpenedTable] = []
-        beneath: dict[Reading, OpenedTable] = {}
-        for use in statement.uses:
-            if self._is_temporary(use, statement):
-                if made := self._made_views.get(_view_key(use.parts)):
-                    beneath.update((table.reading, table) for table in made.tables)
+        for use in job.uses:
+            if use.is_view:
+                _require_present(statement, use)
             elif (table := opener.resolve(statement.sql, use)) is not None:
                 resolved.append(table)
-        return opener.differing(resolved) if is_difference else resolved, list(beneath.values())
+        if resolved:
+            require_rows_of_files(statement)
+        return opener.differing(resolved) if is_difference else resolved
 
     def _opened(self, opener: Opener, job: Job, *, is_asked: bool) -> dict[str, OpenedTable]:
         """Open the job's tables, by name. With `is_asked`, Spark plans the query while metadata are read."""
@@ -325,57 +291,21 @@ class Runner:
             return opened()
         return self._beside.run(opened, lambda: self._backend.ask(job))
 
-    def _is_temporary(self, use: TableUse, statement: Statement) -> bool:
-        """Whether it is a view of the session. Raises `SqlRefused` for a time-travel clause after a view."""
-        if not self._session.views.is_temporary(use.parts):
-            return False
-        if use.clause is not None:
-            raise statement.refused(
-                f"{'.'.join(use.parts)} is a temporary view, which has no past states",
-                "Put the clause behind the tables in the query that the view is made of.",
-                use.clause.span[0],
-            )
-        return True
-
-    def _renew_views(self) -> None:
-        """Let views whose tables Python reads use the present keys of stores."""
-        session = self._session
-        # Without keys the old ones stay: the store's refusal of them is the better message.
-        with suppress(Unavailable):
-            options = session.warehouse.client_options if self._made_views else {}
-            for key, made in self._made_views.items():
-                names = session.views.renew(made.parts, made.names, options)
-                self._made_views[key] = made._replace(names=names)
-
-    def _forget_dropped(self) -> None:
-        for view in [*self._made_views.values()]:
-            if not self._session.views.is_temporary(view.parts):
-                self._forget(_view_key(view.parts))
-
-    def _forget(self, view: str) -> None:
-        """Drop the names in the text of a view that no longer exists."""
-        if view in self._made_views:
-            self._session.views.drop(self._made_views.pop(view).names)
-
-    def _new_view(self, statement: Statement) -> tuple[str, ...] | None:
-        """The view that a statement creates; None if IF NOT EXISTS keeps an existing one."""
-        made = created_view(statement)
-        if made is None or (made.keeps_old and self._session.views.is_temporary(made.parts)):
-            return None
-        return made.parts
-
-    def _explain(self, job: Job, tables: Sequence[OpenedTable]) -> None:
+    def _explain(self, job: Job) -> None:
         of_metadata, text = self._backend.explain(job)
         for name, table in job.named.items():
             text = text.replace(name, table.label)
         job.tell_readings(of_metadata)
-        lines = [
-            table.unread if name in of_metadata else table for name, table in zip_longest(job.named, tables)
-        ]
-        names = self._session.views.looked_up(job.text, job.named).difference(of_metadata)
+        lines = [table.unread if name in of_metadata else table for name, table in job.named.items()]
+        names = self._session.views.looked_up(job.text, job.named, job.pins).difference(of_metadata)
         job.tell(Explained(explained(lines, text, [job.named[name] for name in names])))
 
 
-def _view_key(parts: Sequence[str]) -> str:
-    """A key for a view's name, independent of case."""
-    return ".".join(parts).lower()
+def _require_present(statement: Statement, view: TableUse) -> None:
+    """Raises `SqlRefused` for a time-travel clause after a view."""
+    if view.clause is not None:
+        raise statement.refused(
+            f"{'.'.join(view.parts)} is a temporary view, which has no past states",
+            "Put the clause behind the tables in the query that the view is made of.",
+            view.clause.start,
+        )

@@ -23,7 +23,7 @@ from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
 from paimark.core.travel.parse.uses import TableUse
 from paimark.core.travel.resolving import resolve_name
-from paimark.core.travel.source import TimeFolder, TravelSource
+from paimark.core.travel.source import TravelSource
 from paimark.core.travel.times.zones import shown_time
 from paimark.core.travel.version import Resolved
 
@@ -87,7 +87,6 @@ class Opener:
     database: str | None
     zone: tzinfo
     now_ms: int
-    fold: TimeFolder | None = None
 
     def resolve(self, sql: str, use: TableUse) -> OpenedTable | None:
         """Resolve a table, without opening its files. None for a name that Spark may know.
@@ -129,7 +128,8 @@ class Opener:
 
     def _resolve(self, sql: str, use: TableUse) -> OpenedTable | None:
         files = self.warehouse.files
-        named = resolve_name(files, use, self.database)
+        # A view was made in a database of its own.
+        named = resolve_name(files, use, (use.database or None) if use.key else self.database)
         if named is None:
             return None
         table, name = named
@@ -154,7 +154,7 @@ class Opener:
         return OpenedTable(use, reading.table, reading, scan, version=_for_catalog(use, resolved))
 
     def _source(self, root: Root) -> TravelSource:
-        return TravelSource(self.warehouse.files, root, self.zone, self.fold)
+        return TravelSource(self.warehouse.files, root, self.zone)
 
     def _system(
         self, sql: str, use: TableUse, root: Root, label: str, system: SystemTable, branch: str | None
@@ -169,7 +169,7 @@ class Opener:
             raise StatementFailed(
                 f"{label} has no past: it lists what is there now",
                 "Leave the clause out.",
-                use.clause.span[0],
+                use.clause.start,
             )
         unreadable: dict[str, str] = {}
         listed = tuple(system.read(self.warehouse.files, root, unreadable))
@@ -244,7 +244,7 @@ def _listed_on_server(use: TableUse, label: str, system: SystemTable) -> OpenedT
         raise StatementFailed(
             f"{label} has no past over Spark Connect: it lists what is there now",
             "Leave the clause out.",
-            use.clause.span[0],
+            use.clause.start,
         )
     return OpenedTable(use, label, Reading(label, "now", LISTED), None, system)
 
@@ -260,6 +260,7 @@ def _joined(table: OpenedTable, note: str) -> str:
 
 
 def _asked(use: TableUse) -> str:
-    if use.clause is not None and use.clause.time_ms is not None:
-        return str(use.clause.time_ms)
-    return f"'{use.version}'" if use.version is not None else (use.time_expression or "")
+    if use.version is not None:
+        return f"'{use.version}'"
+    assert use.clause is not None
+    return use.clause.time or str(use.clause.time_ms)

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace as replace_in
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
-from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import listed_rows
 from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.scan import NO_TABLE, Scan
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
+from paimark.core.spark.engine.planned.uses import read_uses
 from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.needs import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.native.summaries.summary import Summary
+from paimark.core.travel.parse.uses import TableUse
 from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 
 _KEPT = 64
@@ -49,7 +49,8 @@ class Views:
         self._catalog: Any = None if java is None else java.sessionState().catalog()
         self.queries = Queries(session)
         self._database: str | None = ""
-        self._catalogs: frozenset[str] | None = None
+        # By text, while no command may have changed how Spark parses it.
+        self._uses: OrderedDict[str, tuple[TableUse, ...]] = OrderedDict()
         # A cache of frames and of schemas.
         self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._made = 0
@@ -63,23 +64,29 @@ class Views:
     def forget(self) -> None:
         """Drop what a command may have changed: kept plans, and the current catalog."""
         self.queries.plans.clear()
+        self._uses.clear()
         self._database = ""
 
-    @property
-    def catalogs(self) -> frozenset[str]:
-        """The names of the session's catalogs, which Spark takes for those at the head of a table's name."""
-        if self._catalogs is None:
-            self._catalogs = frozenset(name.lower() for name in self.queries.catalogs())
-        return self._catalogs
+    def uses(self, sql: str, now_ms: int) -> tuple[TableUse, ...]:
+        """The tables of a statement and of the views in it. Raises `SqlRefused`, and Spark's errors."""
+        if sql in self._uses:
+            return self._uses[sql]
+        uses = read_uses(sql, self.queries.uses(sql, now_ms))
+        if all(use.clause is None or use.clause.time_ms is None for use in uses):
+            # Others may be times of this moment.
+            self._uses[sql] = uses
+            if len(self._uses) > _KEPT:
+                self._uses.popitem(last=False)
+        return uses
 
     def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
         """A new name for each table, in their order."""
         self._made += 1
         return {f"{ENGINE_VIEWS}{self._made}_{index}": table for index, table in enumerate(opened)}
 
-    def query(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
+    def query(self, sql: str, named: Mapping[str, OpenedTable], pins: str = "") -> DataFrame:
         """The frame of a query over the `named` tables, which reads only what the query needs."""
-        _, description = self.describe(sql, named, "plan")
+        _, description = self.describe(sql, named, "plan", None, pins)
         self.read(description, named, None)
         return self.queries.frame()
 
@@ -89,37 +96,37 @@ class Views:
         named: Mapping[str, OpenedTable],
         mode: PlanMode,
         limit: int | None = None,
+        pins: str = "",
     ) -> tuple[int, Description]:
         """Let Spark parse and plan a statement over stand-ins; return the query's number and description.
 
         `limit` is how many rows will be shown, None for all.
         """
         stand_ins = [
-            StandIn(name, str(place), self._columns(table.scan, is_padded=is_padded), table.label, written)
+            StandIn(name, str(place), self._columns(table.scan, table.by_library is not None), table.label)
             for place, (name, table) in enumerate(named.items())
-            for is_padded, written in [(table.by_library is not None, self._written(table))]
             if table.scan is not None
         ]
         listed = {name: table for name, table in named.items() if table.scan is None}
         self.register(listed)
         try:
-            return self.queries.describe(sql, mode, stand_ins, limit)
+            return self.queries.describe(sql, mode, stand_ins, limit, pins)
         finally:
             self.drop(listed)
 
-    def explained(self, sql: str, named: Mapping[str, OpenedTable]) -> str:
+    def explained(self, sql: str, named: Mapping[str, OpenedTable], pins: str) -> str:
         """The output of Spark's EXPLAIN over the `named` tables."""
-        self.register(named)
+        self.register(named, pins)
         try:
             return str(self._session.sql(sql).collect()[0][0])
         finally:
             self.drop(named)
 
-    def looked_up(self, sql: str, named: Mapping[str, OpenedTable]) -> set[str]:
+    def looked_up(self, sql: str, named: Mapping[str, OpenedTable], pins: str) -> set[str]:
         """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
         if self._catalog is None or not any(table.native for table in named.values()):
             return set()
-        needed = needs(self.describe(sql, named, "explain")[1].nodes, None)
+        needed = needs(self.describe(sql, named, "explain", None, pins)[1].nodes, None)
         opened = list(named.values())
         by_job = {
             _number(place)
@@ -154,27 +161,13 @@ class Views:
             held += 0 if table.native is None else self._natives.frame_bytes(table.native, need, summary)
         return Read(tuple(unread), held)
 
-    def register(self, named: Mapping[str, OpenedTable]) -> None:
-        """Put the tables into the catalog, with all their rows."""
+    def register(self, named: Mapping[str, OpenedTable], pins: str | None = None) -> None:
+        """Put the tables into the catalog, with all their rows, for a statement with these `pins`."""
         for name, table in named.items():
             frame = _system_frame(self._session, table) if table.scan is None else self._table(table, None)
-            self.queries.java.putFrame(name, [*self._written(table)], table.label, frame._jdf)
-
-    def renew(
-        self, view: Sequence[str], named: Mapping[str, OpenedTable], options: Mapping[str, str]
-    ) -> Mapping[str, OpenedTable]:
-        """Let others than Spark's own readers read the tables `named` of a `view` with these options."""
-        others = {
-            name: replace_in(table, scan=replace(table.scan, options=options))
-            for name, table in named.items()
-            if table.native is None and table.scan is not None and table.scan.options != options
-        }
-        # A table that is put again is another to CACHE TABLE, and the rows that it keeps need no keys.
-        if not others or self._session.catalog.isCached(".".join(map(quoted, view))):
-            return named
-        self.register(others)
-        self.queries.plans.clear()
-        return {**named, **others}
+            self.queries.java.putFrame(name, table.label, frame._jdf)
+        if pins is not None:
+            self.queries.java.pin(pins)
 
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
         for name in named:
@@ -199,14 +192,7 @@ class Views:
                 return bool(self._catalog.getGlobalTempView(name).isDefined())
         return False
 
-    def _written(self, table: OpenedTable) -> tuple[str, ...]:
-        """The database and the table by which the catalog finds it; empty if only its internal name does."""
-        parts = table.use.parts
-        if table.use.clause is not None:
-            return ()
-        return parts if len(parts) > 1 or self._database is None else (self._database, *parts)
-
-    def _columns(self, scan: Scan, *, is_padded: bool) -> str:
+    def _columns(self, scan: Scan, is_padded: bool) -> str:
         """The columns of a scan as a schema in JSON."""
         key = ("padded" if is_padded else "columns", scan.schema)
         made: str = self._kept(key, lambda: spark_columns(scan, with_chars=is_padded).json())

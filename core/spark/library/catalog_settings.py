@@ -11,6 +11,9 @@ from paimark.core.spark.launch.jars import LIBRARY_MISSING, engine_jar, is_too_o
 from paimark.core.spark.stores.addresses import hadoop_address
 
 LAKE_CATALOG = "paimark.library.LakeCatalog"
+# Clauses of time travel beyond Spark's own grammar.
+EXTENSIONS = "spark.sql.extensions"
+LAKE_EXTENSIONS = "paimark.clauses.LakeExtensions"
 
 
 def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "lake") -> dict[str, str]:
@@ -25,6 +28,7 @@ def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "la
     prefix = f"spark.sql.catalog.{name}"
     return {
         "spark.jars": jars,
+        EXTENSIONS: LAKE_EXTENSIONS,
         prefix: LAKE_CATALOG,
         f"{prefix}.warehouse": hadoop_address(warehouse, options),
     }

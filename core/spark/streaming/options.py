@@ -13,7 +13,7 @@ from paimark.core.spark.streaming.consumers import consumer_id
 from paimark.core.spark.streaming.limits import Limits, read_limits
 from paimark.core.table.layout import MAIN
 from paimark.core.text import whole_number
-from paimark.core.travel.parse.hints import as_snapshot
+from paimark.core.travel.requested_version import as_snapshot
 
 Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
 

@@ -65,23 +65,20 @@ class Selection:
 
 def read_selection(statement: Statement) -> Selection | None:
     """Parse a plain selection; None for any other statement."""
-    if statement.kind != "query" or len(statement.uses) != 1:
-        return None
-    use = statement.uses[0]
-    if use.clause is not None or use.alias is not None or "$" not in use.parts[-1]:
+    if statement.kind != "query":
         return None
     try:
-        return _Reader.of(statement).selection(use)
+        return _Reader.of(statement).selection()
     except _NotPlain:
         return None
 
 
 class _Reader(TokenCursor):
-    def selection(self, use: TableUse) -> Selection:
+    def selection(self) -> Selection:
         self._expect("SELECT")
         items = self._several(self._item)
         self._expect("FROM")
-        self._pass_table(use)
+        use = self._table()
         conditions = self._several(self._condition, "AND") if self.takes("WHERE") else ()
         orders = self._several(self._order) if self.takes("ORDER", "BY") else ()
         limit = self._number() if self.takes("LIMIT") else None
@@ -90,10 +87,14 @@ class _Reader(TokenCursor):
             raise _NotPlain
         return Selection(use, items, counts, conditions, orders, limit)
 
-    def _pass_table(self, use: TableUse) -> None:
-        if self.position != use.position or not self.is_name(self.index):
+    def _table(self) -> TableUse:
+        position = self.position
+        if not self.is_name(self.index):
             raise _NotPlain
-        _, self.index = self.read_name(self.index)
+        parts, self.index = self.read_name(self.index)
+        if "$" not in parts[-1]:
+            raise _NotPlain
+        return TableUse(parts, position, self.tokens[self.index - 1].end)
 
     def _item(self) -> Item:
         if self.takes("*"):

@@ -6,21 +6,56 @@ from collections.abc import Sequence
 from typing import NoReturn, Self
 
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.names import NameReader
 from paimark.core.travel.parse.tokens import Token
 from paimark.core.travel.parse.uses import Statement
 
+_STATES = ("VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME")
 
-class TokenCursor(NameReader):
-    """Reads the tokens at `index`, and moves past those that it takes."""
+
+class TokenCursor:
+    """Reads the tokens at `index`, and moves past those that it takes. The text outside them is empty."""
 
     def __init__(self, sql: str, tokens: Sequence[Token], index: int = 0) -> None:
-        super().__init__(sql, tokens)
+        self.sql = sql
+        self.tokens = tokens
         self.index = index
 
     @classmethod
     def of(cls, statement: Statement, index: int = 0) -> Self:
         return cls(statement.sql, statement.tokens, index)
+
+    def text(self, index: int) -> str:
+        return self.tokens[index].text if 0 <= index < len(self.tokens) else ""
+
+    def upper(self, index: int) -> str:
+        return self.tokens[index].upper if 0 <= index < len(self.tokens) else ""
+
+    def is_name(self, index: int) -> bool:
+        return 0 <= index < len(self.tokens) and self.tokens[index].is_name
+
+    def read_name(self, index: int) -> tuple[tuple[str, ...], int]:
+        """The parts of the dotted name at `index`, and the index after it."""
+        parts = [self.tokens[index].value]
+        index += 1
+        while self.text(index) == "." and self.is_name(index + 1):
+            parts.append(self.tokens[index + 1].value)
+            index += 2
+        return tuple(parts), index
+
+    def parenthesis_end(self, index: int) -> int:
+        """The index after the parenthesis that opens at `index`."""
+        depth = 0
+        while index < len(self.tokens):
+            depth += (self.text(index) == "(") - (self.text(index) == ")")
+            index += 1
+            if depth == 0:
+                break
+        return index
+
+    def is_clause(self, index: int) -> bool:
+        """Whether a clause of time travel may begin here; its rest may be invalid."""
+        first, second, third = (self.upper(index + ahead) for ahead in range(3))
+        return first == "FOR" or "AS OF" in (f"{first} {second}", f"{second} {third}" * (first in _STATES))
 
     def takes(self, *words: str) -> bool:
         """Move past these words or symbols if they are next; return whether they are."""

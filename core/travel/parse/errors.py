@@ -19,10 +19,6 @@ class SqlRefused(StatementFailed):
         super().__init__(f"{cut_middle(reason, _LONGEST)} (line {line}, column {column})", hint, position)
 
 
-def too_deep(sql: str, position: int) -> SqlRefused:
-    return SqlRefused("This is nested too deeply to be read", "Take parentheses out of it.", sql, position)
-
-
 def line_and_column(sql: str, position: int) -> tuple[int, int]:
     """Both counted from 1."""
     before = sql[:position]

@@ -1,8 +1,6 @@
-"""Split a text into its statements, and parse each: its kind, its tables, and the version of each.
+"""Split a text into its statements, and tell the kind of each: what is known before there is a Spark.
 
-    SELECT * FROM shop.orders VERSION AS OF 'savepoint.1' AS o JOIN shop.customers TIMESTAMP AS OF now() ...
-
-`read_statement` finds the tables and clauses with their positions.
+Spark's parser finds the tables of a statement, and the versions of each, when there is one.
 """
 
 from __future__ import annotations
@@ -11,9 +9,8 @@ from typing import NamedTuple
 
 from paimark.core.errors import UsageError
 from paimark.core.text import has_halves
-from paimark.core.travel.parse.errors import SqlRefused, too_deep
+from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.kinds import classify
-from paimark.core.travel.parse.scanner import Scanner
 from paimark.core.travel.parse.tokens import Token, iter_tokens, tokenize
 from paimark.core.travel.parse.uses import Statement
 
@@ -58,10 +55,9 @@ def statements_of(text: str) -> list[Piece]:
 
 
 def read_statement(sql: str) -> Statement:
-    """Parse one statement: its kind, and the tables that it reads.
+    """Tell the kind of one statement.
 
-    Raises `UsageError` for more than one statement, and `SqlRefused` for a clause that is unfinished or is
-    not time travel (a period, a temporal join), and for a name or a clause without its last quote.
+    Raises `UsageError` for more than one statement, and `SqlRefused` for one without its last quote.
     """
     if has_halves(sql):
         raise UsageError("The statement is not UTF-8", "Look at the encoding of the terminal or file.")
@@ -69,32 +65,15 @@ def read_statement(sql: str) -> Statement:
     _require_no_script(sql, tokens)
     tokens = _without_end(sql, tokens)
     kind = classify(tokens)
-    scanner = Scanner(sql, tokens)
-    try:
-        scanner.scan()
-    except RecursionError as error:
-        raise too_deep(sql, 0) from error
-    _require_closed(scanner)
-    return Statement(
-        sql,
-        kind.kind,
-        kind.writes,
-        kind.removes_rows,
-        tuple(scanner.uses),
-        scanner.target,
-        tuple(tokens),
-    )
+    if kind.kind != "session":
+        _require_closed(sql, tokens)
+    return Statement(sql, kind.kind, kind.writes, kind.removes_rows, tuple(tokens))
 
 
-def _require_closed(scanner: Scanner) -> None:
-    """Refuse a name or clause without its last quote: it is read here, so Spark would not report it."""
-    last = scanner.tokens[-1] if scanner.tokens else None
-    if last is None or last.is_closed:
-        return
-    uses = [*scanner.uses, *([scanner.target] if scanner.target else [])]
-    if any(last.end in (use.name_span[1], (use.clause_span or use.name_span)[1]) for use in uses):
-        quote = last.text.lstrip("rR")[0]
-        raise SqlRefused(f"This {quote} is not closed", f"Write {quote} at its end.", scanner.sql, last.start)
+def _require_closed(sql: str, tokens: list[Token]) -> None:
+    if tokens and not tokens[-1].is_closed:
+        quote = tokens[-1].text.lstrip("rR")[0]
+        raise SqlRefused(f"This {quote} is not closed", f"Write {quote} at its end.", sql, tokens[-1].start)
 
 
 def _require_no_script(sql: str, tokens: list[Token]) -> None:

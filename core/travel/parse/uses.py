@@ -1,12 +1,14 @@
-"""The tables and clauses of a statement, with their positions."""
+"""What is known of a statement: its kind, and the tables that it reads with their clauses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.tokens import Span, Token
+from paimark.core.travel.parse.tokens import Token
 
 StatementKind = Literal[
     "empty",
@@ -30,50 +32,51 @@ StatementKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """A time-travel clause, or options that stand for one. `words` are its keywords, or the option's name.
+class Clause(msgspec.Struct, frozen=True):
+    """A time-travel clause, or options that stand for one, at `[start, end)`. `words` are its keywords, or
+    the option's name.
 
-    One of these is set: `version` is the requested version, without quotes; `time_span` is the span of the
-    time's expression; `time_ms` is a time in epoch ms. `is_tag`: the version is the name of a tag.
+    One of these is set: `version` is the requested version, without quotes; `time_ms` is a time in epoch ms;
+    `literal` is a text that is a time, behind the word `literal_type` if there is one. `time` is a time as it
+    is written. `is_tag`: the version is the name of a tag.
     """
 
     words: str
-    span: Span
+    start: int
+    end: int
     version: str | None = None
-    time_span: Span | None = None
-    time_ms: int | None = None
     is_tag: bool = False
+    time: str | None = None
+    time_start: int = 0
+    time_ms: int | None = None
+    literal: str | None = None
+    literal_type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TableUse:
-    """One table read (or described) by a statement; spans are character offsets in its text.
+class TableUse(msgspec.Struct, frozen=True):
+    """One table read (or described) by a statement; `start` and `end` are character offsets in its text.
 
-    `parts` is the name as written, without backticks: `("shop", "orders$branch_fix$snapshots")`.
+    `parts` is the name as written, without backticks: `("shop", "orders$branch_fix$snapshots")`. A table of a
+    temporary view has the offsets of the view. `key` is the view's name then, else empty; `at` is the table's
+    offset in the text of the view, and `database` the view's. `is_view`: it is such a view itself.
     """
 
     parts: tuple[str, ...]
-    name_span: Span
+    start: int = 0
+    end: int = 0
     clause: Clause | None = None
-    time_expression: str | None = None
-    alias: str | None = None
+    at: int = 0
+    key: str = ""
+    database: str | None = None
+    is_view: bool = False
 
     @property
     def version(self) -> str | None:
         return self.clause.version if self.clause else None
 
     @property
-    def clause_span(self) -> Span | None:
-        return self.clause.span if self.clause else None
-
-    @property
-    def time_span(self) -> Span | None:
-        return self.clause.time_span if self.clause else None
-
-    @property
     def position(self) -> int:
-        return self.name_span[0]
+        return self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +94,12 @@ class SqlText:
 class Statement(SqlText):
     """One statement. `writes`: it may change the warehouse; `removes_rows`: it may remove rows.
 
-    `target` is the table that INSERT, DELETE, UPDATE or MERGE writes; it is not among `uses`. `tokens` are
-    all but the semicolons at the end; other parsers of the statement use them instead of the text.
+    `tokens` are all but the semicolons at the end; other parsers of the statement use them.
     """
 
     kind: StatementKind
     writes: bool = False
     removes_rows: bool = False
-    uses: tuple[TableUse, ...] = ()
-    target: TableUse | None = None
     tokens: tuple[Token, ...] = field(default=(), repr=False, compare=False)
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from paimark.core.travel.parse.clauses import starts_clause
 from paimark.core.travel.parse.cursor import TokenCursor
 from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.kinds import cte_list_end
@@ -16,6 +15,10 @@ from paimark.core.travel.parse.tokens import keywords
 from paimark.core.travel.parse.uses import SqlText, Statement
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE MAP REDUCE (")
+PAST_WRITTEN = (
+    "A clause can't follow the table that is written: the past can't be changed",
+    "Read the past state, and write what comes of it to the table as it is now.",
+)
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."
 _NOT_A_LINE_END = re.compile(r"[^\n]")
 
@@ -77,8 +80,8 @@ class _InsertReader(TokenCursor):
         if not self.is_name(self.index):
             self.refuse("The name of the table is missing", _FORM)
         parts, self.index = self.read_name(self.index)
-        if starts_clause(self.tokens, self.index):
-            self.refuse("The past can't be written", "Read the past state, and write what comes of it.")
+        if self.is_clause(self.index):
+            self.refuse(*PAST_WRITTEN)
         partition = self._partition() if self.takes("PARTITION") else None
         if self.upper(self.index) in ("IF", "WITH") and self.text(self.index + 1) in ("NOT", "("):
             self.refuse(f"INSERT can't {self.text(self.index)} {self.text(self.index + 1)} here", _FORM)

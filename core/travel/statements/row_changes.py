@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
+from paimark.core.travel.parse.cursor import TokenCursor
 from paimark.core.travel.parse.kinds import cte_list_end
-from paimark.core.travel.parse.uses import SqlText, Statement, TableUse
+from paimark.core.travel.parse.uses import SqlText, Statement
+from paimark.core.travel.statements.inserts import PAST_WRITTEN
 
 Command = Literal["delete", "update", "merge"]
 _NOT_A_LINE_END = re.compile(r"[^\n]")
@@ -36,20 +38,13 @@ class Counting(SqlText):
 
 @dataclass(frozen=True, slots=True)
 class RowChange(SqlText):
-    """`target` is the table that is changed, and `command` what Spark calls the statement."""
+    """`parts` is the name of the table that is changed, and `command` what Spark calls the statement."""
 
     command: Command
-    target: TableUse
+    parts: tuple[str, ...]
+    table_position: int
     # Counts the rows that are meant; None for MERGE, whose rows those of another table choose.
     counting: Counting | None = None
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return self.target.parts
-
-    @property
-    def table_position(self) -> int:
-        return self.target.position
 
     @property
     def action(self) -> str:
@@ -63,18 +58,24 @@ class RowChange(SqlText):
 
 def read_change(statement: Statement) -> RowChange:
     """Raises `SqlRefused` if the statement names no table."""
-    command = cast(Command, statement.kind)
-    if statement.target is None:
-        start = statement.tokens[0].start
-        raise statement.refused("The name of the table is missing", _FORMS[command], start)
-    for first, second, third in zip(
-        statement.tokens, statement.tokens[1:], statement.tokens[2:], strict=False
-    ):
+    command, tokens = cast(Command, statement.kind), statement.tokens
+    cursor = TokenCursor.of(statement, cte_list_end(tokens) if tokens[0].upper == "WITH" else 0)
+    cursor.takes("DELETE", "FROM") or cursor.takes("UPDATE")
+    if command == "merge":
+        while cursor.index < len(tokens) and not cursor.takes("INTO"):
+            cursor.index += 1
+    position = cursor.position
+    if not cursor.is_name(cursor.index):
+        raise statement.refused("The name of the table is missing", _FORMS[command], tokens[0].start)
+    parts, cursor.index = cursor.read_name(cursor.index)
+    if cursor.is_clause(cursor.index):
+        cursor.refuse(*PAST_WRITTEN)
+    for first, second, third in zip(tokens, tokens[1:], tokens[2:], strict=False):
         # Spark reads these words, and does nothing about them for a table that does not evolve with rows.
         if (first.upper, second.upper, third.upper) == ("MERGE", "WITH", "SCHEMA"):
             hint = "Leave it out; ALTER TABLE adds the columns first."
             raise statement.refused("WITH SCHEMA EVOLUTION is not supported here", hint, second.start)
-    return RowChange(statement.sql, command, statement.target, _counting(statement, command))
+    return RowChange(statement.sql, command, parts, position, _counting(statement, command))
 
 
 def _counting(statement: Statement, command: Command) -> Counting | None:

@@ -92,8 +92,13 @@ def created_view(statement: Statement) -> NewView | None:
     return NewView((*((GLOBAL_VIEWS,) if is_global else ()), parts[-1]), keeps_old, position)
 
 
-def require_view(statement: Statement, is_view: Callable[[tuple[str, ...]], bool]) -> None:
-    """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only session views can be cached."""
+def require_view(
+    statement: Statement, is_view: Callable[[tuple[str, ...]], bool], *, reads_tables: bool
+) -> None:
+    """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only rows of a query can be kept.
+
+    Also for CACHE of a view that `reads_tables`.
+    """
     cursor, tokens = TokenCursor.of(statement), statement.tokens
     verb = next((each for each in _KEEPING if cursor.takes(each)), None)
     cursor.takes("LAZY")
@@ -105,9 +110,9 @@ def require_view(statement: Statement, is_view: Callable[[tuple[str, ...]], bool
     if cursor.takes("OPTIONS"):
         cursor.index = cursor.parenthesis_end(cursor.index)
     # The query of a new view follows.
-    if is_view(parts) or cursor.index < len(tokens):
+    if cursor.index < len(tokens) or (is_view(parts) and not (verb == "CACHE" and reads_tables)):
         return
-    reason = f"{verb} TABLE is of no use on {name}: each statement reads a table as it is then"
+    reason = f"{verb} TABLE is of no use on {name}: each statement reads tables as they are then"
     raise statement.refused(reason, _KEEPING[verb].format(name=name), position)
 
 

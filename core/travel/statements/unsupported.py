@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from paimark.core.table.system_tables import SYSTEM_TABLES
 from paimark.core.travel.parse.cursor import TokenCursor
 from paimark.core.travel.parse.tokens import Token, keywords
@@ -10,8 +12,8 @@ from paimark.core.travel.statements.shows import ENGINE_VIEWS, created_view
 
 _JAVA_CALLS = keywords("java_method reflect try_reflect")
 _OF_FILES = keywords("input_file_name input_file_block_start input_file_block_length")
-_FILE_FORMATS = keywords("parquet orc csv json text avro binaryfile xml")
 _DETAILS = keywords("EXTENDED FORMATTED")
+_QUERIES = keywords("SELECT WITH FROM VALUES MAP REDUCE")
 _OTHER_OBJECTS = keywords("FUNCTION DATABASE SCHEMA NAMESPACE CATALOG PROCEDURE QUERY")
 # Symbols directly before a colon that takes a field out of a value: `column:field`.
 _VALUE_ENDS = keywords(") ]")
@@ -69,7 +71,7 @@ def _require_known_show(statement: Statement) -> None:
 def _require_plain_describe(statement: Statement) -> None:
     """Refuse what `DESCRIBE t` can't have behind or before the name: Spark knows only a table's columns."""
     cursor = TokenCursor.of(statement)
-    if not (cursor.takes("DESCRIBE") or cursor.takes("DESC")) or not statement.uses:
+    if not (cursor.takes("DESCRIBE") or cursor.takes("DESC")):
         return
     if cursor.upper(cursor.index) in _OTHER_OBJECTS and cursor.is_name(cursor.index + 1):
         return
@@ -77,7 +79,10 @@ def _require_plain_describe(statement: Statement) -> None:
     word, position = cursor.upper(cursor.index), cursor.position
     if word in _DETAILS and cursor.is_name(cursor.index + 1):
         raise statement.refused(f"DESCRIBE {word} is not supported here", _DETAILS_HINT, position)
-    behind = [token for token in statement.tokens if token.start >= statement.uses[0].name_span[1]]
+    if not cursor.is_name(cursor.index) or word in _QUERIES:
+        return
+    _, cursor.index = cursor.read_name(cursor.index)
+    behind = statement.tokens[cursor.index :]
     if behind and behind[0].upper == "PARTITION":
         hint = "SHOW PARTITIONS db.t lists the partitions, SELECT * FROM db.`t$files` their files."
         raise statement.refused("DESCRIBE ... PARTITION is not supported here", hint, behind[0].start)
@@ -113,17 +118,17 @@ def _require_known(statement: Statement, index: int) -> None:
         raise statement.refused(
             f"{token.value} can't call exit: it would end Spark", "Leave it out.", token.start
         )
-    elif token.value.lower() in _OF_FILES and _reads_tables(statement):
-        raise statement.refused(
-            f"{token.value}() is not supported here",
-            "SELECT * FROM db.`t$files` lists the files of a table.",
-            token.start,
-        )
 
 
-def _reads_tables(statement: Statement) -> bool:
-    """Whether it reads anything but files by their path."""
-    return any(use.parts[0].lower() not in _FILE_FORMATS for use in statement.uses)
+def require_rows_of_files(statement: Statement) -> None:
+    """Raises `SqlRefused` for a function that names the file of a row: tables have other files."""
+    for token, follower in pairwise(statement.tokens):
+        if follower.text == "(" and token.is_name and token.value.lower() in _OF_FILES:
+            raise statement.refused(
+                f"{token.value}() is not supported here",
+                "SELECT * FROM db.`t$files` lists the files of a table.",
+                token.start,
+            )
 
 
 def _parameter(token: Token, before: Token | None, follower: Token | None) -> str | None:

@@ -87,7 +87,7 @@ def test_the_exit_code_is_that_of_the_first_failure(sql: Paimark, monkeypatch: p
             [],
             "Statement 2 of 2: This needs --yes",
         ),
-        ("SELECT 1; SELECT * FROM a.b FOR SYSTEM_TIME FROM 1 TO 2", [], "Statement 3 of 3: FOR SYSTEM_TIME"),
+        ("SELECT 1; SELECT * FROM a.`b", [], "Statement 3 of 3: This ` is not closed"),
     ],
 )
 def test_what_may_not_run_is_refused_before_anything_runs(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.settings import CATALOG_NAME
+from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
 COUNTS = [
@@ -46,6 +48,35 @@ def test_a_view_keeps_its_versions_and_goes(engine: Engine) -> None:
     for view in ("upon", "kept", "cached"):
         assert ask(engine, f"DROP VIEW {view}").finish
     assert "cannot be found" in ask(engine, "SELECT * FROM kept", database="shop").failure.message
+
+
+def test_a_view_follows_its_table_and_rows_that_are_kept_stay(engine: Engine, engine_warehouse: Path) -> None:
+    schema = pa.schema([("id", pa.int64())])
+    create_table(engine_warehouse, "followed.t", schema)
+    commit(engine_warehouse, "followed.t", pa.table({"id": [1, 2]}, schema))
+    for made in ("CREATE TEMP VIEW follows AS", "CACHE TABLE stays AS"):
+        query = "SELECT id, max(t.id) OVER () AS m FROM t AS OF TIMESTAMP now() + INTERVAL 1 DAY"
+        assert ask(engine, f"{made} {query}", database="followed").finish
+    commit(engine_warehouse, "followed.t", pa.table({"id": [3]}, schema))
+    assert rows(engine, "SELECT count(*) AS n, max(m) AS m FROM follows a") == [{"n": 3, "m": 3}]
+    assert rows(engine, "SELECT count(*) AS n FROM stays JOIN follows USING (id)") == [{"n": 2}]
+    # Each view's text is parsed with the database that it was made in.
+    assert ask(engine, "CREATE TEMP VIEW other AS SELECT * FROM orders", database="shop").finish
+    assert ask(engine, "CREATE TEMP VIEW same AS SELECT * FROM t", database="followed").finish
+    both = ask(engine, "SELECT count(*) AS n FROM other, same, follows WHERE same.id < 2", database="shop")
+    assert both.rows == [{"n": 24}]
+    assert [each.table for each in both.readings] == ["shop.orders", "followed.t", "followed.t"]
+    shutil.rmtree(engine_warehouse / "followed.db")
+    gone = ask(engine, "SELECT * FROM\n same").failure
+    # A place in the view's text is none in the statement.
+    assert gone.message == "The table or view `t` cannot be found" and gone.position is None
+    for view in ("follows", "stays", "other", "same"):
+        assert ask(engine, f"DROP VIEW {view}").finish
+
+
+@pytest.mark.parametrize("sql", ["DESCRIBE shop.orders VERSION AS OF 1", "DESC TABLE shop.orders$snapshots"])
+def test_a_table_is_described_as_it_was(engine: Engine, sql: str) -> None:
+    assert "order_id" in str(rows(engine, sql)) or "snapshot_id" in str(rows(engine, sql))
 
 
 @pytest.mark.long

@@ -87,8 +87,7 @@ def test_every_clause_is_for_the_servers_catalog(remote: Engine) -> None:
     assert "is a period" in period.message and period.position == 26
     wrong = "SELECT * FROM shop.orders TIMESTAMP AS OF to_date(nix, 'yyyy')"
     column = ask(remote, wrong).failure
-    # The server tells no position.
-    assert "nix names a column" in column.message and column.position == wrong.index("to_date")
+    assert "nix names a column" in column.message and column.position == wrong.index("nix")
 
 
 @pytest.mark.long
@@ -175,5 +174,6 @@ def test_a_server_without_the_jars_is_refused_with_the_line_to_add(tmp_path: Pat
         engine = Engine(Settings(str(tmp_path), spark_master=master), tmp_path / "engine.log")
         with closing(engine):
             failure = ask(engine, "SELECT 1").failure
-    assert "it lacks the jars" in failure.message
-    assert failure.hint.startswith("Start the server with --conf spark.jars=/")
+    assert "it lacks the jars, or their extension" in failure.message
+    assert failure.hint.startswith("Start the server with --conf spark.sql.extensions=paimark.")
+    assert " --conf spark.jars=/" in failure.hint

@@ -112,6 +112,6 @@ def test_a_commit_of_which_nothing_tells_is_no_refusal() -> None:
     text = TASK.replace(
         "FileNotFoundError: [Errno 2]", "paimark.core.storage.files.Unanswered: It is not known whether"
     )
-    told = failed(Exception(text), "", int, {})
+    told = failed(Exception(text), "", {})
     assert told.cause == "engine" and told.message.startswith("It is not known whether")
-    assert failed(Exception(TASK), "", int, {}).cause == "statement"
+    assert failed(Exception(TASK), "", {}).cause == "statement"

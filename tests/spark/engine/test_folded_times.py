@@ -8,11 +8,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from paimark.core.errors import StatementFailed
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.engine.constants import Constants, JavaTimes
+from paimark.core.spark.engine.planned.uses import read_uses
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.times.times import literal_time
 from paimark.core.travel.times.zones import zone_of
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, in_zone
@@ -77,9 +80,8 @@ MOMENTS = [
     ("'2026-05-01' + INTERVAL 1.5 SECONDS", utc(2026, 4, 30, 22, 0, 1, 500_000)),
     ("((now()))", NOW),
     ("CURRENT_TIMESTAMP(3)", NOW),
-    ("CURRENT_TIMESTAMP(0)", utc(2026, 5, 20, 12, 34, 56)),
+    ("now()::TIMESTAMP(6)", NOW),
     ("CAST('2026-05-01 00:00:00' AS TIMESTAMP(3))", utc(2026, 4, 30, 22)),
-    ("CAST('2026-05-01 00:00:00.75' AS TIMESTAMP(0))", utc(2026, 4, 30, 22)),
     ("CAST('2026-05-01 00:00:00' AS TIMESTAMP_LTZ(3))", utc(2026, 4, 30, 22)),
     ("CAST('2026-05-01 00:00:00' AS TIMESTAMP(3) WITH LOCAL TIME ZONE)", utc(2026, 4, 30, 22)),
     ("CAST('2026-05-01 00:00:00' AS TIMESTAMP WITHOUT TIME ZONE)", utc(2026, 4, 30, 22)),
@@ -89,56 +91,71 @@ MOMENTS = [
     # A day is one of the calendar, an hour sixty minutes, when clocks change.
     ("TIMESTAMP '2026-03-29 12:00' - INTERVAL 1 DAY", utc(2026, 3, 28, 11)),
     ("TIMESTAMP '2026-03-29 12:00' - INTERVAL 24 HOURS", utc(2026, 3, 28, 11)),
-    (
-        "CAST(CAST('2026-05-01 00:00:01.75' AS TIMESTAMP(1)) AS TIMESTAMP(2))",
-        utc(2026, 4, 30, 22, 0, 1, 700_000),
-    ),
+    ("struct(now()).col1::TIMESTAMP(3) WITH LOCAL TIME ZONE", NOW),
+    ("CASE WHEN (CASE 1 WHEN 1 THEN true END) THEN now() END", NOW),
+    ("array(now(), NULL)[0]", NOW),
+    ("if(now() > '2026-05-01', now(), NULL)", NOW),
+    ("'2026-05-01' COLLATE UTF8_LCASE", utc(2026, 4, 30, 22)),
 ]
 NOT_CONSTANT = [
     ("coalesce(NULL, (SELECT 1))", 15, "A query can't give the time"),
     ("nvl((FROM t), 1)", 4, "A query can't give the time"),
+    ("now() - (SELECT 1)", 8, "A query can't give the time"),
     ("1700000000000", 0, "outside the years 1 to 9999"),
     ("now() + INTERVAL 9000 YEARS", 0, "outside the years 1 to 9999"),
-    ("CURRENT_TIMESTAMP(10)", 0, "10 digits after the second can't be had"),
     ("now()::TIMESTAMP(0)", 7, "0 digits after the second can't be had"),
-    ("max(o.t)", 4, "o.t names a column"),
-    ("now() - INTERVAL 5 parsecs", None, ""),
-    ("INTERVAL 1 DAY", None, "INTERVAL"),
+    ("CURRENT_TIMESTAMP(10)", 0, "10 digits after the second can't be had"),
+    ("max(o.t)", 4, "o.t names a column: that is a temporal join, not time travel"),
+    ("now() - `a b`.c", 8, "`a b`.c names a column"),
+    ("interval", 0, "interval names a column"),
     ("date_trunc('era', now())", 0, "is NULL"),
+    ("CAST(NULL AS TIMESTAMP)", 0, "is NULL"),
+    ("rand(1)", 0, "another each time"),
+    ("timestampadd(DAY, -1, now()", 27, "missing or unfinished"),
+    ("now() -", 7, "missing or unfinished"),
+    ("now() - WHERE", 8, "missing or unfinished"),
+    ("now() - INTERVAL 5 parsecs", None, "parsecs"),
+    ("INTERVAL 1 DAY", None, "INTERVAL"),
+    ("now() = '2026-05-01'", None, "BOOLEAN"),
+    ("now() - now()", None, "INTERVAL"),
     ("now() - INTERVAL '1-2' DAY TO SECOND", None, "1-2"),
 ]
+BEFORE = "SELECT * FROM t TIMESTAMP AS OF "
 
 
 @pytest.fixture
-def folder(spark_of_library: SparkSession) -> Iterator[Constants]:
-    session = spark_of_library
-    session.conf.set("spark.sql.session.timeZone", BERLIN)
-    yield Constants(JavaTimes(session))
-    session.conf.unset("spark.sql.session.timeZone")
+def session(spark_of_library: SparkSession) -> Iterator[SparkSession]:
+    spark_of_library.conf.set("spark.sql.session.timeZone", BERLIN)
+    yield spark_of_library
+    spark_of_library.conf.unset("spark.sql.session.timeZone")
 
 
-def folded(folder: Constants, expression: str) -> datetime:
+def read(session: SparkSession, sql: str) -> tuple[TableUse, ...]:
     now_ms = (NOW - EPOCH) // timedelta(milliseconds=1)
-    span = 0, len(expression)
-    return EPOCH + timedelta(
-        milliseconds=folder.fold(expression, span, "AS OF", now_ms=now_ms, zone=zone_of(BERLIN))
-    )
+    assert session._jvm is not None
+    return read_uses(sql, session._jvm.paimark.clauses.Uses.of(session._jsparkSession, sql, now_ms))
 
 
-def test_an_expression_is_one_moment(folder: Constants) -> None:
+def test_an_expression_is_one_moment_and_its_end_is_found(session: SparkSession) -> None:
+    now_ms = (NOW - EPOCH) // timedelta(milliseconds=1)
     for expression, expected in MOMENTS:
-        # Literals are read without Spark, which takes a zone only behind seconds, and its own present.
-        if "20Z" not in expression and expression != "'10:20'":
-            assert folded(folder, expression) == expected, expression
+        sql = f"{BEFORE}{expression} o JOIN u TIMESTAMP AS OF {expression} WHERE 1 = 1"
+        for use in read(session, sql):
+            assert use.clause is not None and use.clause.time == expression
+            time_ms = use.clause.time_ms
+            if time_ms is None:
+                time_ms = literal_time(sql, use.clause, now_ms=now_ms, zone=zone_of(BERLIN))
+            assert EPOCH + timedelta(milliseconds=time_ms) == expected, expression
 
 
-def test_what_is_none_is_refused_where_it_stands(folder: Constants) -> None:
+def test_what_is_none_is_refused_where_it_stands(session: SparkSession) -> None:
     for expression, position, sentence in NOT_CONSTANT:
-        with pytest.raises(StatementFailed) as refused:
-            folded(folder, expression)
-        assert sentence in refused.value.message, expression
+        with pytest.raises((SqlRefused, PySparkException)) as refused:
+            read(session, BEFORE + expression)
+        assert sentence in str(refused.value), expression
         if position is not None:
-            assert refused.value.position == position, expression
+            assert isinstance(refused.value, SqlRefused)
+            assert refused.value.position == len(BEFORE) + position, expression
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +165,7 @@ def at(engine_warehouse: Path) -> dt.datetime:
     return dt.datetime.fromtimestamp(snapshot.time_millis / 1000, dt.UTC)
 
 
-def read(engine: Engine, expression: str) -> list[str]:
+def versions(engine: Engine, expression: str) -> list[str]:
     """The versions that two tables are read at, by one expression."""
     sql = f"""SELECT * FROM shop.orders TIMESTAMP AS OF {expression} AS o
         JOIN shop.orders AS OF TIMESTAMP {expression} USING (order_id)"""
@@ -182,7 +199,7 @@ def test_expressions_without_columns_are_times(engine: Engine, at: dt.datetime) 
         f"CASE WHEN now() > '2020-01-01' THEN TIMESTAMP '{text}' END",
     ]
     for expression in expressions:
-        first, second = read(engine, expression)
+        first, second = versions(engine, expression)
         # The present has gone on, and seconds are rounded up.
         later = ("snapshot.3", "snapshot.4", "snapshot.5")
         expected = later if "CURRENT" in expression or "unixtime" in expression else ("snapshot.3",)

@@ -40,6 +40,7 @@ def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -
         ("DESCRIBE HISTORY shop.orders", "DESCRIBE HISTORY is not supported here", "t$snapshots"),
         ("OPTIMIZE shop.orders", "OPTIMIZE is not supported here", "CALL sys.compact"),
         ("EXPLAIN DELETE FROM shop.orders", "EXPLAIN shows how a query is read, and DELETE is none", ""),
+        ("SELECT input_file_name() FROM shop.orders", "input_file_name() is not supported here", "t$files"),
         ("SELEC 1", "Syntax error at or near 'SELEC'", ""),
         ("USE x.y", "There is no database x.y", "has one part"),
         ("SHOW TABLES IN a.b", "There is no database a.b", "has one part"),

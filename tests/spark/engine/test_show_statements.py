@@ -258,6 +258,12 @@ def test_tables_are_not_kept_and_views_may_be(engine: Engine) -> None:
     assert rows(engine, "UNCACHE TABLE kept") == rows(engine, "DROP VIEW kept") == []
     for sql in ("REFRESH TABLE fresh", "CACHE TABLE fresh", "UNCACHE TABLE fresh", "DROP VIEW fresh"):
         assert rows(engine, sql) == []
+    # A view of tables is read as they are then: no rows of it can be kept.
+    rows(engine, "CREATE TEMPORARY VIEW of_orders AS SELECT * FROM shop.orders")
+    failure = ask(engine, "CACHE TABLE of_orders").failure
+    assert "is of no use on of_orders" in failure.message and failure.position == len("CACHE TABLE ")
+    for sql in ("REFRESH TABLE of_orders", "UNCACHE TABLE of_orders", "DROP VIEW of_orders"):
+        assert rows(engine, sql) == []
 
 
 @pytest.mark.parametrize("sql", [" use ^se;", "USE /* a */ ^se -- se", "DESCRIBE DATABASE\n^`se`"])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paimark.core.spark.engine.insert import change_rows
-from paimark.core.spark.engine.names.edits import Edited
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job
 from paimark.core.spark.protocol import Inserting, Run, Start
@@ -74,7 +73,7 @@ def change(spark: SparkSession, film: Film, sql: str, scratch: Path) -> None:
     head = Lineage(film, TABLE.root()).latest()
     assert head is not None
     job = Job.of(Run(0, sql), lambda event: None)
-    job.edited = Edited(sql)
+    job.text = sql
     session.views.use(None)
     order = Inserting("killed", None, head.to_json().decode())
     assert change_rows(session, job, read_change(read_statement(sql)), order).snapshot_id == 2

@@ -88,7 +88,10 @@ def test_it_reads_what_paimark_reads(lake: Path) -> None:
     times = [each.commit_time for each in orders.snapshots()] + [each.commit_time for each in orders.tags()]
     states = [*(orders.at(each) for each in VERSIONS), *(orders.at_time(each) for each in times)]
     clauses = [f"VERSION AS OF '{each}'" for each in VERSIONS]
-    clauses += [f"TIMESTAMP AS OF timestamp_millis({each})" for each in times]
+    clauses[0] = "/*+ OPTIONS('scan.version' = 'savepoint.1') */"
+    # Not all of them are in Spark's own grammar.
+    forms = ("TIMESTAMP AS OF timestamp_millis({})", "AS OF TIMESTAMP timestamp_millis({})")
+    clauses += [forms[number % 2].format(each) for number, each in enumerate(times)]
     select = "SELECT * FROM lake.shop.{} {} ORDER BY id"
     others = ["orders", "replaced", "`replaced$branch_fix`", "`replaced$branch_main`"]
     queries = [select.format("orders", each) for each in clauses]
@@ -96,7 +99,7 @@ def test_it_reads_what_paimark_reads(lake: Path) -> None:
     queries += [
         "SHOW NAMESPACES IN lake",
         "SHOW TABLES IN lake.shop",
-        "SELECT * FROM lake.shop.`orders$savepoints`",
+        "SELECT * FROM lake.shop.orders$savepoints",
         "SELECT snapshot_id FROM lake.shop.`replaced$snapshots` ORDER BY 1",
         "SELECT tag_name FROM lake.shop.`orders$tags` ORDER BY 1",
         "SELECT price, count(*) AS n FROM lake.shop.orders WHERE id = 1 GROUP BY 1",
@@ -111,6 +114,7 @@ def test_it_reads_what_paimark_reads(lake: Path) -> None:
         "DELETE FROM lake.shop.orders",
         "DROP TABLE lake.shop.orders",
         "CREATE TABLE lake.shop.mine (id INT)",
+        "SELECT * FROM lake.shop.orders FOR SYSTEM_TIME FROM 1 TO 2",
     ]
     before = sorted(path for path in lake.rglob("*"))
     found = answers(lake, [*queries, *refused])
@@ -135,12 +139,13 @@ def test_it_reads_what_paimark_reads(lake: Path) -> None:
         assert isinstance(told, str), query
     assert "has no savepoint 7" in found[len(queries)]
     assert "has nothing as old as" in found[len(queries) + len(WRONG)]
+    assert "is a period" in found[-1], found[-1]
 
 
 def test_the_command_prints_the_settings(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["jars", "catalog", "mine", "--warehouse", str(lake)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"--conf spark.sql.catalog.mine.warehouse=file:{lake}" in lines
-    assert len(lines) == len(paimark.open(lake).spark_settings()) == 3
+    assert len(lines) == len(paimark.open(lake).spark_settings()) == 4
     for wrong in (["a b"], ["a", "b"]):
         assert run(["jars", "catalog", *wrong, "--warehouse", str(lake)]) == 2

@@ -32,7 +32,6 @@ from paimark.core.travel.statements.unsupported import require_supported
         ("SELECT 1, ^`reflect`('java.lang.System','exit',3)", "reflect can't call exit", "Leave it out"),
         ("CREATE TEMP VIEW ^`__Paimark_1_0` AS SELECT 1", "__Paimark_1_0 is kept for", "another name"),
         ("CACHE TABLE ^__paimark_1_0 AS SELECT 1", "__paimark_1_0 is kept for", "another name"),
-        ("SELECT ^input_file_name() FROM shop.t", "input_file_name() is not supported", "db.`t$files`"),
         ("SELECT ^try_reflect('java.lang.System', 'exit', 3)", "try_reflect can't call exit", "Leave it out"),
     ],
 )
@@ -62,8 +61,6 @@ def test_it_is_refused_where_it_stands(sql: str, words: str, hint: str) -> None:
         "SELECT '?', ':x', `a:b`, 1 -- :x ?\n",
         "SELECT exit, identifier, reflect FROM t",
         "SELECT reflect('java.lang.Math', 'abs', -3)",
-        "SELECT input_file_name() FROM parquet.`/a/b`",
-        "SELECT input_file_name FROM shop.t",
         "SET TIME ZONE 'UTC'",
     ],
 )

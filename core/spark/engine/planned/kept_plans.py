@@ -15,26 +15,26 @@ from typing import NamedTuple
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.protocol import Columns
 from paimark.core.travel.parse.tokens import Token
-from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.parse.uses import Statement
 
 _MOST_PLANS = 64
 _MOST_BYTES = 64 << 20
 
 
 class PlanKey(NamedTuple):
-    """`tables` are the uses of tables in the text, each with the key of what is read for it."""
+    """`tables` are the places of tables in the text and in its views, each with the key of what is read."""
 
     sql: str
     database: str | None
     limit: int | None
-    tables: tuple[tuple[TableUse, tuple[str, ...]], ...]
+    tables: tuple[tuple[str, int, tuple[str, ...]], ...]
 
 
 def plan_key(
     statement: Statement, database: str | None, limit: int | None, tables: Collection[OpenedTable]
 ) -> PlanKey | None:
     """The key of a query; None if a table isn't read by Spark's own readers, and for `DATE'today'`."""
-    read = tuple((table.use, table.native.key) for table in tables if table.native is not None)
+    read = tuple((table.use.key, table.use.at, table.native.key) for table in tables if table.native)
     if len(read) < len(tables) or any(starmap(_is_of_the_clock, pairwise(statement.tokens))):
         return None
     return PlanKey(statement.sql, database, limit, read)

@@ -47,15 +47,13 @@ class Description(msgspec.Struct, frozen=True):
 class StandIn(msgspec.Struct, frozen=True, array_like=True):
     """A table without rows that stands for one of ours. `columns` is a schema in JSON.
 
-    `label` is its name for people. The catalog also finds it by `parts`, its database and its name, unless
-    they are empty.
+    `label` is its name for people.
     """
 
     name: str
     place: str
     columns: str
     label: str
-    parts: tuple[str, ...]
 
 
 _names = msgspec.json.Decoder(list[str])
@@ -80,9 +78,9 @@ class Queries:
         """The names of the session's temporary views, or of those in the `database` that all sessions see."""
         return _names.decode(self.java.views(database, of_all))
 
-    def catalogs(self) -> list[str]:
-        """The names of all catalogs of the session's settings."""
-        return _names.decode(self.java.catalogs())
+    def uses(self, text: str, now_ms: int) -> str:
+        """The tables of a statement, and the clauses behind them: `clauses/Uses.java`."""
+        return str(self.java.uses(text, now_ms))
 
     def progress(self, tag: str) -> StageProgress | None:
         """The progress of the jobs with the tag. Any thread may call this."""
@@ -92,18 +90,18 @@ class Queries:
         return StageProgress(done, tasks, f"stage {min(stages_done + 1, stages)} of {stages}")
 
     def describe(
-        self, text: str, mode: PlanMode, stand_ins: Iterable[StandIn], limit: int | None
+        self, text: str, mode: PlanMode, stand_ins: Iterable[StandIn], limit: int | None, pins: str = ""
     ) -> tuple[int, Description]:
         """Parse or plan a statement; return its number and description.
 
-        `limit` is how many rows will be shown, None for all.
+        `limit` is how many rows will be shown, None for all. `pins` name the states of its tables.
         """
         self._number += 1
         self._unsent_tables.clear()
         tables = msgspec.json.encode(list(stand_ins)).decode()
         numbers = msgspec.json.encode(self.plans.numbers).decode()
         most = -1 if limit is None else limit
-        description = self.java.planQuery(text, mode, most, tables, self._number, numbers, job_tag())
+        description = self.java.planQuery(text, mode, most, tables, self._number, numbers, job_tag(), pins)
         return self._number, _decoder.decode(description)
 
     def take(self, frame: DataFrame) -> Description:

@@ -8,7 +8,7 @@ this machine.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
@@ -20,23 +20,24 @@ from pyspark.errors.exceptions.base import PySparkException
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import in_zone, ipc_stream
-from paimark.core.spark.engine.constants import Constants, ServerTimes
 from paimark.core.spark.engine.failures import sentences
-from paimark.core.spark.engine.names.edits import Edited
-from paimark.core.spark.engine.names.versions import with_versions
+from paimark.core.spark.engine.planned.uses import pins, read_uses
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
-from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.launch.home import pyspark_version
 from paimark.core.spark.launch.masters.masters import require_listening
 from paimark.core.spark.launch.settings import CATALOG_CLASS, CATALOG_NAME
-from paimark.core.spark.library.catalog_settings import LAKE_CATALOG, jars_to_give
+from paimark.core.spark.library.catalog_settings import (
+    EXTENSIONS,
+    LAKE_CATALOG,
+    LAKE_EXTENSIONS,
+    jars_to_give,
+)
 from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgress, Start
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
 from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.stores.addresses import hadoop_address
-from paimark.core.travel.parse.uses import Statement
-from paimark.core.travel.source import TimeFolder
+from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert
 from paimark.core.travel.statements.row_changes import RowChange
 
@@ -45,9 +46,10 @@ if TYPE_CHECKING:
 
 _PORT = 15002
 _PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
-_CATALOGS = "spark.sql.catalog."
 # What the server's Java says where a class is missing.
 _LACKS = (LAKE_CATALOG, "org/apache/paimon", "org.apache.paimon")
+# The setting with which the server's parser pins tables: `ClauseParser.java`.
+_PINS = "paimark.pins"
 
 
 def connect(start: Start) -> Runner:
@@ -88,17 +90,24 @@ def _connected(master: str, start: Start) -> SparkSession:
         # Other settings were fixed when the server started.
         if name.startswith("spark.sql."):
             spark.conf.set(name, value)
+    if LAKE_EXTENSIONS not in (spark.conf.get(EXTENSIONS, "") or ""):
+        raise _lacking(master, start)
     try:
         # The server lists the warehouse, to check that it has the catalog and reaches the files.
         spark.sql(f"SHOW NAMESPACES IN {CATALOG_NAME}").collect()
     except PySparkException as error:
         if not any(name in str(error) for name in _LACKS):
             raise
-        raise Unavailable(
-            f"The Spark at {master} has no catalog of Paimark's tables: it lacks the jars",
-            f"Start the server with --conf spark.jars={jars_to_give(start.options)}",
-        ) from error
+        raise _lacking(master, start) from error
     return spark
+
+
+def _lacking(master: str, start: Start) -> Unavailable:
+    return Unavailable(
+        f"The Spark at {master} has no catalog of Paimark's tables: it lacks the jars, or their extension",
+        f"Start the server with --conf {EXTENSIONS}={LAKE_EXTENSIONS} "
+        f"--conf spark.jars={jars_to_give(start.options)}",
+    )
 
 
 def _is_there(name: str) -> bool:
@@ -113,12 +122,7 @@ class Connect:
 
     def __init__(self, session: EngineSession) -> None:
         self.session = session
-        self._constants = Constants(ServerTimes(session.spark))
         self._database: str | None = ""
-
-    @property
-    def fold(self) -> TimeFolder:
-        return self._constants.fold
 
     def warm_up(self) -> None:
         """None: the server has been running before."""
@@ -129,16 +133,20 @@ class Connect:
         if statement.writes or statement.kind not in ("query", "explain"):
             raise Refused("Over Spark Connect queries and EXPLAIN run, and no other statement", "")
 
-    def edited(self, statement: Statement, named: Mapping[str, OpenedTable]) -> Edited:
+    def uses(self, sql: str, now_ms: int) -> tuple[TableUse, ...]:
+        asked = f"SELECT {CATALOG_NAME}.statement_uses(?, {now_ms}L)"
+        return read_uses(sql, str(self.session.spark.sql(asked, [sql]).collect()[0][0]))
+
+    def pins(self, job: Job) -> str:
         spark, database = self.session.spark, self.session.state.database
         if database != self._database:
             chosen = CATALOG_NAME if database is None else f"{CATALOG_NAME}.{quoted(database)}"
             spark.sql(f"USE {chosen}")
             self._database = database
-        versions = {table.use: table.version for table in named.values() if table.version}
-        catalogs = {name.removeprefix(_CATALOGS).lower() for name in spark.conf.getAll if _is_catalog(name)}
-        catalogs.add("spark_catalog")
-        return with_versions(statement, versions, pins=True, database=database, catalogs=catalogs)
+        states = [(table.version, table.use) for table in job.named.values() if table.version]
+        made = pins(job.text, states, database)
+        spark.conf.set(_PINS, made)
+        return made
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:
@@ -192,10 +200,6 @@ class Connect:
                 for batch in table.to_batches():
                     if batch.num_rows:
                         yield ipc_stream(batch), batch.num_rows
-
-
-def _is_catalog(setting: str) -> bool:
-    return setting.startswith(_CATALOGS) and "." not in setting.removeprefix(_CATALOGS)
 
 
 def _no_writing() -> Refused:

@@ -60,22 +60,21 @@ def counting(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield Counting(child)
 
 
-def test_a_query_takes_two_calls_and_a_snapshot_one_more(counting: Counting) -> None:
+def test_a_new_query_takes_three_calls_and_a_snapshot_one_more(counting: Counting) -> None:
     # Whatever is compiled is compiled here.
     assert counting.run("SELECT sum(v) FROM d.appended VERSION AS OF 1 WHERE id > 1").how == ""
-    assert counting.run("SELECT sum(v) FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 3, 1)
-    assert counting.run("SELECT max(id) - 1 FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 2, 1)
+    assert counting.run("SELECT sum(v) FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 4, 1)
+    assert counting.run("SELECT max(id) - 1 FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 3, 1)
     assert counting.run("SELECT max(id) - 1 FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 2, 1)
 
 
-def test_what_a_view_was_made_of_goes_with_it(counting: Counting) -> None:
+def test_a_view_leaves_no_table_in_the_catalog(counting: Counting) -> None:
     before = counting.run("SELECT 1").views
     for table in ("appended", "merged", "appended"):
         make = f"CREATE OR REPLACE TEMPORARY VIEW made AS SELECT count(*) AS n FROM d.{table} WHERE v > 1"
         took = counting.run(make)
-        assert (took.how, took.views) == ("", before + 1)
+        assert (took.how, took.views) == ("", before)
         again = counting.run("CREATE TEMPORARY VIEW made AS SELECT * FROM d.merged")
-        assert again.how and again.views == before + 1
-    assert counting.run("SELECT n FROM made").how == ""
-    took = counting.run("DROP VIEW made")
+        assert again.how and again.views == before
+    took = counting.run("SELECT n FROM made")
     assert (took.how, took.views) == ("", before)

@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
+import paimark.clauses.LakeExtensions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -12,9 +13,10 @@ import scala.runtime.BoxedUnit;
  *
  * <p>Tables are replaced after the analysis: by then Spark has resolved names, and what it reports has them.
  */
-public final class Extensions extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+public final class Extensions extends LakeExtensions {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
+        super.apply(extensions);
         extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
             @Override
             public Rule<LogicalPlan> apply(SparkSession session) {

@@ -8,12 +8,12 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
 
 /**
- * The tables of the running statement, and of temporary views. Python puts them here before Spark looks for them.
+ * The tables of the running statement. Python puts them here before Spark looks for them.
  *
- * <p>Each has a name of its own, which stands in the statement as a version ({@code t VERSION AS OF 'name'}), or
- * instead of the table's name. A table that is written once, without a clause, is also found as it is written.
+ * <p>Each has a name of its own, which is in the statement's plan as a version, or instead of the table's name. The table
+ * that a statement changes is also found as it is written.
  */
-public final class PreparedTables implements Resolver {
+public final class PreparedTables {
     private final Map<String, Table> byName = new ConcurrentHashMap<>();
     private final Map<List<String>, String> written = new ConcurrentHashMap<>();
 
@@ -25,8 +25,8 @@ public final class PreparedTables implements Resolver {
         }
     }
 
-    @Override
-    public int held() {
+    /** How many tables it holds at present. */
+    int held() {
         return byName.size();
     }
 
@@ -35,8 +35,8 @@ public final class PreparedTables implements Resolver {
         written.values().remove(name);
     }
 
-    @Override
-    public Table table(Identifier name, String version) {
+    /** The table with the name of a state; null if there is none. */
+    Table table(Identifier name, String version) {
         if (version != null) {
             return byName.get(version);
         }
@@ -46,12 +46,6 @@ public final class PreparedTables implements Resolver {
         }
         String known = written.get(parts(name));
         return known == null ? null : byName.get(known);
-    }
-
-    /** Null: times were replaced by versions. */
-    @Override
-    public Table tableAt(Identifier name, long micros) {
-        return null;
     }
 
     private static List<String> parts(Identifier name) {

@@ -11,14 +11,14 @@ import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * The catalog of our tables in a session of Spark. It only reads: its tables are those of its {@code Resolver}.
+ * The catalog of our tables in a session of Spark. It only reads: its tables are those of {@code PreparedTables}.
  *
  * <p>It has no functions, but must be a catalog of functions: otherwise Spark would report that, and not the unknown
  * function, for a word that is misspelled.
  */
 public final class Tables extends ReadOnlyCatalog implements FunctionCatalog {
     private String name;
-    private volatile Resolver resolver;
+    private volatile PreparedTables prepared;
 
     public Tables() {
         super("Spark's catalog of these tables only reads them");
@@ -34,28 +34,23 @@ public final class Tables extends ReadOnlyCatalog implements FunctionCatalog {
         return name;
     }
 
-    public void resolveBy(Resolver resolver) {
-        this.resolver = resolver;
+    public void resolveBy(PreparedTables prepared) {
+        this.prepared = prepared;
     }
 
     /** How many tables are held at present. */
     public int held() {
-        return resolver == null ? 0 : resolver.held();
+        return prepared == null ? 0 : prepared.held();
     }
 
     @Override
     public Table loadTable(Identifier table) throws NoSuchTableException {
-        return found(table, resolver == null ? null : resolver.table(written(table), null));
+        return found(table, prepared == null ? null : prepared.table(written(table), null));
     }
 
     @Override
     public Table loadTable(Identifier table, String version) throws NoSuchTableException {
-        return found(table, resolver == null ? null : resolver.table(written(table), version));
-    }
-
-    @Override
-    public Table loadTable(Identifier table, long micros) throws NoSuchTableException {
-        return found(table, resolver == null ? null : resolver.tableAt(written(table), micros));
+        return found(table, prepared == null ? null : prepared.table(written(table), version));
     }
 
     private static Table found(Identifier name, Table table) throws NoSuchTableException {

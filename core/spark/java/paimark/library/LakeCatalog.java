@@ -9,22 +9,26 @@ import org.apache.paimon.fs.Path;
 import org.apache.paimon.schema.SchemaManager;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.system.SystemTableLoader;
+import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import paimark.catalog.ReadOnlyCatalog;
+import paimark.clauses.StatementUses;
 
 /**
  * A warehouse as a catalog of anybody's Spark, to read: {@code spark.sql.catalog.lake} = this class, and
- * {@code spark.sql.catalog.lake.warehouse} = its address.
+ * {@code spark.sql.catalog.lake.warehouse} = its address. {@code LakeExtensions} adds clauses.
  *
  * <p>It knows what Paimon's own catalog does not: savepoints as versions, the closest savepoint where snapshots have
  * expired, and the branch that is main.
  */
-public final class LakeCatalog extends ReadOnlyCatalog {
+public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalog {
     private static final String DATABASE = ".db";
     /** Before a snapshot's number: the table as it is now, at that snapshot. No tag has a name with a slash. */
     private static final String NOW = "now/";
@@ -163,5 +167,19 @@ public final class LakeCatalog extends ReadOnlyCatalog {
 
     private List<String> folders(Path place) {
         return files.names(place, FileStatus::isDir);
+    }
+
+    @Override
+    public Identifier[] listFunctions(String[] database) {
+        return new Identifier[0];
+    }
+
+    @Override
+    public UnboundFunction loadFunction(Identifier function) throws NoSuchFunctionException {
+        if (function.namespace().length == 0 && function.name().equals(StatementUses.NAME)) {
+            return new StatementUses();
+        }
+        String[] whole = function.namespace().length == 0 ? new String[] {name} : function.namespace();
+        throw new NoSuchFunctionException(Identifier.of(whole, function.name()));
     }
 }

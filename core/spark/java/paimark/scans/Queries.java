@@ -47,6 +47,8 @@ import paimark.catalog.FrameTable;
 import paimark.catalog.PreparedTables;
 import paimark.catalog.StandIn;
 import paimark.catalog.Tables;
+import paimark.clauses.ClauseParser;
+import paimark.clauses.Uses;
 import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag$;
@@ -69,8 +71,6 @@ public class Queries {
 
     /** The beginnings of Spark's words for times relative to now. */
     private static final Pattern CLOCK = Pattern.compile("(?i)[\\x00-\\x20]*(now|today|tomorrow|yesterday)");
-
-    private static final String CATALOGS = "spark.sql.catalog.";
 
     private static final int MOST_STAND_INS = 64;
 
@@ -107,22 +107,19 @@ public class Queries {
         manager.setCurrentNamespace(database == null ? new String[0] : new String[] {database});
     }
 
-    /** The names of all catalogs of the session's settings as JSON. */
-    public String catalogs() {
-        ArrayNode names = json.createArrayNode().add(CatalogManager.SESSION_CATALOG_NAME());
-        Iterator<String> settings = session.conf().getAll().keysIterator();
-        while (settings.hasNext()) {
-            String setting = settings.next();
-            if (setting.startsWith(CATALOGS) && setting.indexOf('.', CATALOGS.length()) < 0) {
-                names.add(setting.substring(CATALOGS.length()));
-            }
-        }
-        return names.toString();
+    /** The tables of a statement as JSON: {@code Uses}. */
+    public String uses(String text, long now) throws Exception {
+        return Uses.of(session, text, now);
     }
 
-    /** Puts a frame into our catalog; {@code parts} as in {@code PreparedTables}. */
-    public void putFrame(String name, List<String> parts, String label, Dataset table) {
-        prepared.put(name, new ArrayList<>(parts), new FrameTable(label, table));
+    /** Names the states of a statement's tables: {@code ClauseParser}. */
+    public void pin(String pins) {
+        ClauseParser.of(session).pin(pins);
+    }
+
+    /** Puts a frame into our catalog. */
+    public void putFrame(String name, String label, Dataset table) {
+        prepared.put(name, List.of(), new FrameTable(label, table));
     }
 
     /** Puts a table as it is into our catalog: the target of a statement that changes rows. */
@@ -158,23 +155,34 @@ public class Queries {
      * Parses a statement, and plans it if it is a query; {@code queries.py} describes the result, and the values of
      * {@code planMode}. {@code limit} is how many rows will be shown, negative for all.
      *
-     * <p>{@code standIns} is JSON: a list {@code [name, place, schema, label, parts]} for each of our tables in it.
+     * <p>{@code standIns} is JSON: a list {@code [name, place, schema, label]} for each of our tables in it.
      * {@code kept}, JSON too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
      */
     public synchronized String planQuery(
-            String text, String planMode, int limit, String standIns, long number, String kept, String tag)
+            String text,
+            String planMode,
+            int limit,
+            String standIns,
+            long number,
+            String kept,
+            String tag,
+            String pins)
             throws Exception {
         tag(tag);
         settle(json.readTree(kept));
-        LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
+        ClauseParser parser = ClauseParser.of(session);
+        parser.pin(pins);
+        LogicalPlan written = parser.written(text);
+        LogicalPlan query = parser.parsePlan(text);
+        parser.settle();
         ObjectNode description = json.createObjectNode();
-        LogicalPlan query = parsed;
-        if (planMode.equals("explain") && parsed instanceof ExplainCommand) {
-            query = ((ExplainCommand) parsed).logicalPlan();
-            mode = ((ExplainCommand) parsed).mode();
+        description.put("kind", written.getClass().getSimpleName());
+        if (planMode.equals("explain") && query instanceof ExplainCommand) {
+            written = ((ExplainCommand) written).logicalPlan();
+            mode = ((ExplainCommand) query).mode();
+            query = ((ExplainCommand) query).logicalPlan();
         }
-        boolean reads = plans.isQuery(query);
-        description.put("kind", parsed.getClass().getSimpleName());
+        boolean reads = plans.isQuery(written);
         description.put("reads", reads);
         if (reads && !planMode.equals("look")) {
             Dataset planned = planned(query, json.readTree(standIns));
@@ -302,8 +310,6 @@ public class Queries {
 
     /** Puts a table without rows into our catalog. */
     private void prepare(JsonNode table) {
-        List<String> parts = new ArrayList<>();
-        item(table, 4).forEach(part -> parts.add(part.asText()));
         String schema = item(table, 2).asText();
         if (schemas.size() >= MOST_STAND_INS) {
             schemas.clear();
@@ -311,7 +317,7 @@ public class Queries {
         Column[] columns = schemas.computeIfAbsent(schema, each -> nullable((StructType) DataType.fromJson(each)));
         String place = item(table, 1).asText();
         StandIn standIn = new StandIn(item(table, 3).asText(), columns, session, noRows(place), key, place);
-        prepared.put(item(table, 0).asText(), parts, standIn);
+        prepared.put(item(table, 0).asText(), List.of(), standIn);
     }
 
     /** One for each place: Spark takes plans with the same RDD for equal, and would merge queries of two tables. */

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -33,7 +33,9 @@ _NO_DEFAULT = (
 )
 
 
-def helped(end: Failed, statement: Statement, files: Files, database: str | None) -> Failed:
+def helped(
+    end: Failed, statement: Statement, uses: Sequence[TableUse], files: Files, database: str | None
+) -> Failed:
     """The failure with our words for what Spark did not know; otherwise as it is. Raises `PaimarkError`."""
     is_unknown = end.hint == NO_TABLE
     if (is_unknown or statement.kind in ("other", "ddl")) and (refusal := foreign(statement)) is not None:
@@ -41,8 +43,8 @@ def helped(end: Failed, statement: Statement, files: Files, database: str | None
     if _is_default(end, statement):
         return replace(end, message=_NO_DEFAULT[0], hint=_NO_DEFAULT[1])
     if not is_unknown:
-        return _told_by_case(end, statement, files, database)
-    use = _failed_use(end, statement)
+        return _told_by_case(end, uses, files, database)
+    use = _failed_use(end, uses)
     if use is None:
         return end
     if not (meant := " or ".join(_meant(files, use, database))) and (hint := system_hint(use.parts[-1])):
@@ -58,30 +60,30 @@ def _is_default(end: Failed, statement: Statement) -> bool:
     )
 
 
-def _told_by_case(end: Failed, statement: Statement, files: Files, database: str | None) -> Failed:
+def _told_by_case(end: Failed, uses: Sequence[TableUse], files: Files, database: str | None) -> Failed:
     """With a hint if Spark can't tell two columns of a table apart: it reads `id` and `ID` as one name."""
     found = _TWO_OF_A_NAME.match(end.message)
     if found is None:
         return end
-    for table, columns in _columns(statement, files, database):
+    for table, columns in _columns(uses, files, database):
         if len(alike := [each for each in columns if each.lower() == found[1].lower()]) > 1:
             both = " and ".join(map(quoted_if_needed, alike))
             return replace(end, hint=f"{table} has {both}, which differ by case only: {_BY_CASE}")
     return end
 
 
-def _columns(statement: Statement, files: Files, database: str | None) -> Iterator[tuple[str, list[str]]]:
+def _columns(uses: Sequence[TableUse], files: Files, database: str | None) -> Iterator[tuple[str, list[str]]]:
     """The names of the tables that a statement uses, with those of their columns. Raises `PaimarkError`."""
-    for use in statement.uses:
+    for use in uses:
         resolved = resolve_name(files, use, database)
         if resolved is not None and resolved[1].system is None:
             schema = Lineage(files, branch_root(files, resolved[0], resolved[1].branch)).require_schema()
             yield resolved[0].full_name, [each.name for each in schema.fields]
 
 
-def _failed_use(end: Failed, statement: Statement) -> TableUse | None:
+def _failed_use(end: Failed, uses: Sequence[TableUse]) -> TableUse | None:
     """The table that Spark did not find. It gives no position for a name that is too long."""
-    for use in statement.uses:
+    for use in uses:
         is_too_long = end.position is None and len(use.parts) > _LONGEST_NAME
         if use.position == end.position or is_too_long:
             return use
