@@ -31,6 +31,7 @@ LOOKING = {
     "sql": "paimark.core.cli.query.sql:sql",
     "diff": "paimark.core.cli.query.diff:diff",
     "when": "paimark.core.cli.query.when:when",
+    "history": "paimark.core.cli.query.history:history",
     "space": "paimark.core.cli.checks.space:space",
 }
 # The actions of the registry follow, except those with more than one form.

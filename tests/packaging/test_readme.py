@@ -47,7 +47,18 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         command
         for command in COMMANDS
         if not command.startswith(
-            ("sql ", "diff ", "when ", "merge-branch", "rollback", "compact", "analyze", "jars fetch", "demo")
+            (
+                "sql ",
+                "diff ",
+                "when ",
+                "history ",
+                "merge-branch",
+                "rollback",
+                "compact",
+                "analyze",
+                "jars fetch",
+                "demo",
+            )
         )
     ]
     assert len(commands) > 20

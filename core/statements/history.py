@@ -1,0 +1,278 @@
+"""`history`: what happened to the rows of a key, commit by commit, newest first.
+
+Only commits count whose files may hold the key: their manifests tell the range of a file's values. The rows
+before and after those are looked up in Spark.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from itertools import pairwise
+from typing import Any, Literal
+
+import msgspec
+
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
+from paimark.core.errors import FileMissing, NotFound, PaimarkError, Refused, UsageError
+from paimark.core.quoting import literal, quoted
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.native.values import value_at, value_reader
+from paimark.core.spark.protocol import Ask
+from paimark.core.spark.protocol import Version as Rows
+from paimark.core.table.definition.column_types import ColumnType, type_text
+from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
+from paimark.core.table.names import near_names
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.version import resolve_version
+from paimark.core.travel.when.versions import Version, versions
+
+_TABLE = "this"
+# Commits of these kinds leave the rows as they are.
+_ROWLESS = ("COMPACT", "ANALYZE")
+# More rows of one key are no key, and would be a long answer.
+_MOST_ROWS = 100
+_EPOCH = date(1970, 1, 1)
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
+
+Values = Mapping[str, Any]
+Kind = Literal["added", "changed", "removed", "there"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What came with `after`, or between the two if snapshots between them have expired.
+
+    `old` and `new` are the rows that differ. Kind `there`: `new` are the rows of the oldest version, and
+    nobody knows how they came; `before` is None then.
+    """
+
+    kind: Kind
+    before: Version | None
+    after: Version
+    commit: Snapshot
+    old: tuple[Values, ...]
+    new: tuple[Values, ...]
+
+    @property
+    def columns(self) -> Iterator[tuple[str, Any, Any]]:
+        """Of one row that was changed: each column that differs, with its old and its new value."""
+        if self.kind == "changed" and len(self.old) == len(self.new) == 1:
+            [old], [new] = self.old, self.new
+            for name in dict.fromkeys((*old, *new)):
+                if old.get(name) != new.get(name):
+                    yield name, old.get(name), new.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The rows of one root whose columns have the values of `key`, as texts: `{"order_id": "42"}`."""
+
+    context: Context
+    table: TablePath
+    branch: str | None
+    key: Mapping[str, str]
+
+    def find(self, progress: Progress) -> Iterator[Change]:
+        """The changes, newest first, and last the rows that the oldest version has already.
+
+        The versions are read with the columns that the table has now. Raises `UsageError` for values that are
+        none of their column, and `Refused` if more rows have them than a key has.
+        """
+        root, schema = self.root, self._schema()
+        condition = _condition(schema, self.key)
+        looked = versions(self.context.files, root, None, None)
+        candidates = list(self._candidates(root, schema, looked))
+        with engine_of(self.context) as engine:
+            reading = _Reading(self, engine, root, schema, condition, progress)
+            yield from _changes(looked[0], candidates, reading)
+
+    @property
+    def root(self) -> Root:
+        return branch_root(self.context.files, self.table, self.branch)
+
+    def _schema(self) -> TableSchema:
+        schema = Lineage(self.context.files, self.root).require_schema()
+        names = [field.name for field in schema.fields]
+        for name in self.key:
+            if name not in names:
+                raise UsageError(f"{self.table.full_name} has no column {name}", near_names(name, names))
+        if lacking := [name for name in schema.primary_keys if name not in self.key]:
+            raise UsageError(
+                f"The key of {self.table.full_name} also has {', '.join(lacking)}",
+                f"Write --key {lacking[0]}=VALUE, too.",
+            )
+        return schema
+
+    def _candidates(
+        self, root: Root, schema: TableSchema, looked: Sequence[Version]
+    ) -> Iterator[tuple[Version, Version]]:
+        """The pairs of versions between which the rows may have changed, newest first."""
+        may_hold = _ranges(schema, self.key)
+        for before, after in reversed(list(pairwise(looked))):
+            # Nothing is known of a commit between them that has expired.
+            if after.snapshot_id > before.snapshot_id + 1 or self._may_change(root, schema, after, may_hold):
+                yield before, after
+
+    def _may_change(
+        self, root: Root, schema: TableSchema, after: Version, may_hold: Callable[[ManifestEntry], bool]
+    ) -> bool:
+        snapshot = self.snapshot(root, after)
+        # In some tables readers see rows only after a compaction.
+        if snapshot is None or (snapshot.commit_kind in _ROWLESS and not hides_written_rows(schema)):
+            return False
+        if snapshot.index_manifest is not None and is_on(schema.options, "deletion-vectors.enabled"):
+            # Rows of files that it does not name may be marked as deleted.
+            return True
+        files, table = self.context.files, self.table
+        # Without its manifests nothing rules it out.
+        with suppress(FileMissing):
+            lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
+            paths = [table.manifest(each.file_name) for each in lists]
+            return any(map(may_hold, read_manifests(files, paths)))
+        return True
+
+    def snapshot(self, root: Root, version: Version) -> Snapshot | None:
+        """None if it has expired meanwhile."""
+        try:
+            return resolve_version(self.context.files, root, version.name).snapshot
+        except NotFound:
+            return None
+
+
+class _Reading:
+    """Looks the rows up in one version after the other."""
+
+    def __init__(
+        self,
+        history: History,
+        engine: Engine,
+        root: Root,
+        schema: TableSchema,
+        condition: str,
+        progress: Progress,
+    ) -> None:
+        self._history, self._engine, self._root, self._progress = history, engine, root, progress
+        self._schema = schema.to_json().decode()
+        self._sql = f"SELECT * FROM {_TABLE} AS {_TABLE} WHERE {condition} LIMIT {_MOST_ROWS + 1}"
+
+    def rows(self, version: Version) -> tuple[Snapshot, tuple[Values, ...]] | None:
+        """None if the version has expired meanwhile. Raises `Refused`."""
+        table = self._history.table.full_name
+        snapshot = self._history.snapshot(self._root, version)
+        if snapshot is None:
+            return None
+        at = {_TABLE: Rows(self._root.branch, snapshot.to_json().decode())}
+        try:
+            answer = answer_of(self._engine, Ask(0, table, self._schema, at, self._sql), self._progress)
+        except PaimarkError:
+            if self._history.snapshot(self._root, version) is None:
+                return None
+            raise
+        found = sorted(answer.rows)
+        if len(found) > _MOST_ROWS:
+            raise Refused(
+                f"More than {_MOST_ROWS} rows of {table} have these values", "Name more columns with --key."
+            )
+        return snapshot, tuple(msgspec.json.decode(row) for row in found)
+
+
+def _changes(
+    oldest: Version, candidates: Sequence[tuple[Version, Version]], reading: _Reading
+) -> Iterator[Change]:
+    """The rows are the same from one candidate to the next: only theirs are looked up."""
+    newer: tuple[Version, Version, Snapshot, tuple[Values, ...]] | None = None
+    for before, after in candidates:
+        if (found := reading.rows(after)) is None:
+            continue
+        if newer is not None:
+            yield from _change(newer, found[1])
+        newer = before, after, *found
+    first = reading.rows(oldest)
+    if newer is not None:
+        yield from _change(newer, () if first is None else first[1])
+    if first is not None and first[1]:
+        yield Change("there", None, oldest, first[0], (), first[1])
+
+
+def _change(
+    newer: tuple[Version, Version, Snapshot, tuple[Values, ...]], older: tuple[Values, ...]
+) -> Iterator[Change]:
+    before, after, commit, rows = newer
+    # Without a key equal rows count by their number.
+    was, now = (Counter(map(msgspec.json.encode, each)) for each in (older, rows))
+    old, new = map(_decoded, (was - now, now - was))
+    if old or new:
+        kind: Kind = "changed" if old and new else "added" if new else "removed"
+        yield Change(kind, before, after, commit, old, new)
+
+
+def _decoded(rows: Counter[bytes]) -> tuple[Values, ...]:
+    return tuple(msgspec.json.decode(each) for each in rows.elements())
+
+
+def _condition(schema: TableSchema, key: Mapping[str, str]) -> str:
+    kinds = {field.name: field.type for field in schema.fields}
+    parts = []
+    for name, text in key.items():
+        if ColumnType.of(str(kinds[name])).name in _WHOLE and _known(str(kinds[name]), text) is None:
+            raise UsageError(f"{text} is no value of {name}, which is {_plain(kinds[name])}", "")
+        parts.append(f"{quoted(name)} = CAST({literal(text)} AS {type_text(_plain(kinds[name]))})")
+    return " AND ".join(parts)
+
+
+def _plain(kind: object) -> object:
+    return kind.replace(" NOT NULL", "") if isinstance(kind, str) else kind
+
+
+def _ranges(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:
+    """A test whether a file may hold rows with these values, by its partition and the range of its keys."""
+    kinds = {field.name: str(field.type) for field in schema.fields}
+    known = {name: value for name, text in key.items() if (value := _known(kinds[name], text)) is not None}
+    readers = {name: value_reader(kinds[name]) for name in known}
+    partitions, keys = schema.partition_keys, schema.trimmed_primary_keys
+
+    def may_hold(entry: ManifestEntry) -> bool:
+        try:
+            for place, name in enumerate(partitions):
+                if (reader := readers.get(name)) is not None:
+                    value = value_at(entry.partition, len(partitions), place, reader)
+                    if value != known[name]:
+                        return False
+            # The smallest key has the smallest value of the first column.
+            if keys and (reader := readers.get(keys[0])) is not None:
+                low, high = (
+                    value_at(entry.file[each], len(keys), 0, reader) for each in ("_MIN_KEY", "_MAX_KEY")
+                )
+                return bool(low <= known[keys[0]] <= high)
+        except (struct.error, ValueError, IndexError, TypeError):
+            # Ranges that can't be read rule nothing out.
+            return True
+        return True
+
+    return may_hold
+
+
+def _known(kind: str, text: str) -> Any:
+    """The value as `value_reader` reads it; None for a type or a text that is not compared here."""
+    column = ColumnType.of(kind)
+    with suppress(ValueError, InvalidOperation):
+        if column.name in _WHOLE:
+            return int(text)
+        if column.name in ("VARCHAR", "STRING"):
+            return text
+        if column.name == "DATE":
+            return (date.fromisoformat(text) - _EPOCH).days
+        if column.name == "DECIMAL":
+            return Decimal(text)
+    return None

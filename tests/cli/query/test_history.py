@@ -1,0 +1,121 @@
+"""`paimark history` with the suite's Spark: what happened to a key, as far as versions are left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import paimark as api
+from paimark.core.actions.rewrite import spark_rewrite
+from paimark.core.spark.client.client import Engine
+from tests.cli.command import Paimark
+from tests.cli.shared_engine import share
+from tests.interop.judge import Judge
+from tests.paimon import commit, create_table, open_table
+
+PRICES = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), ("price", pa.float64()), ("note", pa.string())]
+)
+PLAIN = {"bucket": "1"}
+
+
+@pytest.fixture(scope="session")
+def past(engine_warehouse: Path, judge: Judge) -> Path:
+    """`past.keys`: key 1 comes at 1, changes at 3 and 6, goes at 8; others are of other keys, 7 compacts.
+
+    Snapshots 1 to 4 have expired; a tag keeps 2. `past.rows` has no key, and a row twice.
+    """
+    create_table(engine_warehouse, "past.keys", PRICES, primary_keys=["id"], options=PLAIN)
+    for number, key, price in [(1, 1, 1.0), (2, 5, 1.0), (3, 1, 3.0), (4, 5, 2.0), (5, 9, 0.0), (6, 1, -1.0)]:
+        row = {"id": [key], "price": [price], "note": [None]}
+        commit(engine_warehouse, "past.keys", pa.table(row, schema=PRICES))
+        if number == 2:
+            open_table(engine_warehouse, "past.keys").create_tag("two", 2)
+    judge.compact(engine_warehouse, "past.keys")
+    judge.put(engine_warehouse, "past.keys", [("-D", [1, None, None])])
+    create_table(engine_warehouse, "past.rows", PRICES)
+    for price in (1.0, 1.0, 2.0):
+        row = {"id": [1], "price": [price], "note": ["x"]}
+        commit(engine_warehouse, "past.rows", pa.table(row, schema=PRICES))
+    api.open(engine_warehouse).table("past.keys").expire_snapshots(retain_last=4)
+    return engine_warehouse
+
+
+@pytest.fixture
+def history(paimark: Paimark, engine: Engine, past: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+    share(engine, past, monkeypatch)
+    return paimark
+
+
+def test_a_person_reads_it_newest_first(history: Paimark) -> None:
+    told = history("history", "past.keys", "--key", "id=1").out.splitlines()
+    assert [line.partition(", ")[0] + line[line.rfind(":") :] for line in told if line[0] != " "] == [
+        "snapshot 8: removed",
+        "snapshot 6: changed",
+        "snapshot 5: changed",
+        "two (snapshot 2): it was there already",
+    ]
+    assert [line.strip() for line in told if line[0] == " "] == [
+        "- id=1, price=-1.0",
+        "price: 3.0 -> -1.0",
+        "price: 1.0 -> 3.0",
+        "id=1, price=1.0",
+    ]
+    assert (
+        " by pypaimon 2.1.0" in told[2] and "since two (snapshot 2) in snapshots that have expired" in told[4]
+    )
+
+
+def test_only_commits_that_may_hold_the_key_are_looked_at(
+    history: Paimark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, answer_of = list[object](), spark_rewrite.answer_of
+
+    def counted(*told: Any) -> Any:
+        asked.append(told)
+        return answer_of(*told)
+
+    monkeypatch.setattr("paimark.core.statements.history.answer_of", counted)
+    assert history("history", "past.keys", "--key", "id=9").out.startswith("snapshot 5, ")
+    # The commit with it, behind which snapshots have expired, and the oldest version.
+    assert len(asked) == 2
+
+
+def test_a_program_reads_rows(history: Paimark) -> None:
+    newest, *_ = history("history", "past.keys", "--key", "id=1", "--limit", "2", "--output", "json").rows
+    assert newest.pop("time_millis") > 0 and newest.pop("commit_user")
+    assert newest == {
+        "snapshot_id": 8,
+        "version": "snapshot.8",
+        "change": "removed",
+        "old": [{"id": 1, "price": -1.0}],
+        "new": [],
+        "before_version": "snapshot.7",
+    }
+
+
+def test_rows_without_a_key(history: Paimark) -> None:
+    rows = history("history", "past.rows", "--key", "id=1", "--output", "json").rows
+    assert [(row["snapshot_id"], row["change"], [new["price"] for new in row["new"]]) for row in rows] == [
+        (3, "added", [2.0]),
+        (2, "added", [1.0]),
+        (1, "there", [1.0]),
+    ]
+    assert history("history", "past.rows", "--key", "id=2").out == "No version that is left has such a row.\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("id", "is no column with its value"),
+        ("id=x", "x is no value of id, which is BIGINT"),
+        ("nix=1", "past.keys has no column nix"),
+        ("price=1", "The key of past.keys also has id"),
+    ],
+)
+def test_bad_keys(history: Paimark, key: str, said: str) -> None:
+    ran = history("history", "past.keys", "--key", key)
+    assert ran.code == 2 and said in ran.err
