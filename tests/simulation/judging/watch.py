@@ -89,7 +89,8 @@ class Watch:
         elif path.startswith(f"{TABLE.operations}/operation-") and operation is not None:
             if not self._is_savepoint_of_another(operation, after or b"{}"):
                 operation.token = path.rpartition("-")[2]
-        elif path.startswith(f"{TABLE.operations}/write-") and operation is not None:
+        elif path.startswith(f"{TABLE.operations}/begun-") and after is not None and operation is not None:
+            # Its name once the commit has landed; who finds it may write that of another's.
             operation.token = path.rpartition("-")[2]
         elif path == TABLE.main_branch_file:
             self._touch(operation, ("main",), (before or b"").decode().strip())
