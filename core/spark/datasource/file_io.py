@@ -129,9 +129,3 @@ class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no type
 
     def to_filesystem_path(self, path: str) -> str:
         return str(self._clients._strip_protocol(path)) if "://" in path else path
-
-    def new_output_stream(self, path: str) -> Any:
-        return self.filesystem.open_output_stream(self.to_filesystem_path(path))
-
-    def mkdirs(self, path: str) -> bool:
-        return True
