@@ -58,4 +58,8 @@ GOALS: Mapping[str, Goal] = {
         "a billion merged rows in 100,000 files on a small cluster",
         (("benchmarks.spark_scale", "--rows", "1000000000", "--files", "100000", "--buckets", "10"),),
     ),
+    "P14": Goal(
+        "one row in a hundred deleted, updated, merged, and a full compaction",
+        (("benchmarks.spark_changes",),),
+    ),
 }

@@ -105,15 +105,23 @@ def by_python_source(engine: Engine, sql: str) -> Cost:
         run(engine, f"RESET {SCAN}")
 
 
+def _linked(file: str, to: str) -> None:
+    """Files of other kinds are written again, hints of ids for example."""
+    if "/bucket-" in file:
+        os.link(file, to)
+    else:
+        shutil.copy2(file, to)
+
+
 def new_copies(warehouse: Path, table: str) -> Generator[str]:
-    """Yield the same table under names that were never read. Its files are hard links, not copies."""
+    """Yield the same table under names that were never read. Its data files are hard links, not copies."""
     number = 0
     while True:
         number += 1
         name = f"{table}_{number}"
         database = warehouse / "bench.db"
         shutil.rmtree(database / name, ignore_errors=True)
-        shutil.copytree(database / table, database / name, copy_function=os.link)
+        shutil.copytree(database / table, database / name, copy_function=_linked)
         yield f"bench.{name}"
         shutil.rmtree(database / name)
 
@@ -198,7 +206,11 @@ def parser() -> argparse.ArgumentParser:
 
 @contextmanager
 def sides_of(
-    given: argparse.Namespace, others: Collection[str], write: Callable[[Library, Path, int], None]
+    given: argparse.Namespace,
+    others: Collection[str],
+    write: Callable[[Library, Path, int], None],
+    *,
+    read_only: bool = True,
 ) -> Iterator[Sides]:
     """All sides, with the tables written; of the `others`, those that are available."""
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
@@ -213,7 +225,7 @@ def sides_of(
         peers = {way: peer for way in others if (peer := start_other(way, scratch / way, warehouse, given))}
         for peer in peers.values():
             stack.enter_context(closing(peer))
-        settings = Settings(str(warehouse), read_only=True, spark_conf={"spark.driver.memory": MEMORY})
+        settings = Settings(str(warehouse), read_only=read_only, spark_conf={"spark.driver.memory": MEMORY})
         engine = stack.enter_context(closing(Engine(settings, scratch / "log")))
         yield Sides(engine, library, peers, warehouse)
 

@@ -85,6 +85,11 @@ public final class StockReads {
             case "write":
                 return write(words[1], words[2], Long.parseLong(words[3]), Long.parseLong(words[4]),
                         Long.parseLong(words[5]), words[6]);
+            case "delete", "update", "merge":
+                return StockChanges.change(catalog.getTable(Identifier.create(words[1], words[2])), words[0],
+                        Long.parseLong(words[3]), Long.parseLong(words[4]), POOL);
+            case "compact":
+                return StockChanges.compact(catalog.getTable(Identifier.create(words[1], words[2])), POOL);
             default:
                 return ask(words[0], words[1], words[2], Long.parseLong(words[3]));
         }

@@ -9,7 +9,7 @@ from benchmarks.measuring.java import JAVA_OPTIONS, MEMORY
 from benchmarks.peers.process import PeerProcess
 from tests.interop.stock import build_command
 
-_SOURCE = Path(__file__).parent / "StockReads.java"
+_SOURCES = [str(Path(__file__).parent / f"{name}.java") for name in ("StockReads", "StockChanges")]
 
 
 class Library(PeerProcess):
@@ -17,7 +17,7 @@ class Library(PeerProcess):
 
     def __init__(self, workspace: Path, warehouse: Path) -> None:
         workspace.mkdir()
-        command = build_command(workspace, [str(_SOURCE)], [f"-Xmx{MEMORY}", *JAVA_OPTIONS])
+        command = build_command(workspace, _SOURCES, [f"-Xmx{MEMORY}", *JAVA_OPTIONS])
         super().__init__("stock Paimon", [*command, str(warehouse)], workspace / "log")
 
     def do(self, *words: object) -> None:

@@ -34,9 +34,10 @@ from paimark.core.travel.statements.inserts import Insert, read_insert
 
 @dataclass(frozen=True)
 class Inserts(RowStatement):
-    """One INSERT statement."""
+    """One INSERT statement; `empties`: it is how a TRUNCATE is done."""
 
     insert: Insert
+    empties: bool = False
 
     @property
     def name(self) -> str:
@@ -69,6 +70,8 @@ class Inserts(RowStatement):
         except Refused as error:
             refusals.append(Refusal(error.message, error.hint))
         headline, what = _description(insert, partition, state.where)
+        if self.empties:
+            headline = f"Empty {state.where}."
         records, size, files = size_of_entries(entries, unit_of(schema))
         items = _overwritten(context, state, what, records)
         return Effects(headline, (Step("replace", what, files, size),), tuple(items), tuple(refusals))
@@ -82,11 +85,13 @@ class Inserts(RowStatement):
         return "" if rows is None else f", with {counted(rows, 'row')}"
 
 
-def action_of_insert(statement: Statement, database: str | None = None) -> tuple[ActionCall, Inserts]:
+def action_of_insert(
+    statement: Statement, database: str | None = None, *, empties: bool = False
+) -> tuple[ActionCall, Inserts]:
     """The action of an INSERT; `database` is the current one. Raises `StatementFailed`."""
     insert = read_insert(statement)
     table, branch = chosen_table(insert.parts, database, insert.table_position)
-    inserts = Inserts(table, branch, database, insert)
+    inserts = Inserts(table, branch, database, insert, empties)
     return ActionCall(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
 
 

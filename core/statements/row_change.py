@@ -25,8 +25,10 @@ from paimark.core.statements.row_statement import (
     not_whole,
     size_of_entries,
 )
+from paimark.core.table.definition.kinds import COMPACT_FIRST
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.definition.units import unit_of
+from paimark.core.table.manifests.files import unseen_files
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
@@ -84,6 +86,9 @@ class RowChanges(RowStatement):
         records, size, files = size_of_entries(entries, unit)
         if not records or state.head is None:
             return Effects(headline, items=(nothing_lost("there are no rows yet"),))
+        if not is_refused and any(unseen_files(context.files, self.table, state.schema, state.head.snapshot)):
+            reason = f"{self.table.full_name} has rows that nobody sees before they are compacted"
+            return Effects(headline, refusals=(Refusal(reason, COMPACT_FIRST),))
         rows = None if is_refused else self._meant(context)
         if rows == 0:
             return Effects(headline, items=(nothing_lost("no row is meant"),))

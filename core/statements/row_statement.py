@@ -46,7 +46,6 @@ from paimark.core.statements.fates import (
 )
 from paimark.core.storage.files import Files
 from paimark.core.storage.no_follow import link_in_the_way
-from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.follow_ups.options import left_out
 from paimark.core.table.landed import Landed, find_commit
@@ -184,7 +183,7 @@ class RowStatement(ABC):
             phrase=table.full_name,
             cost="one commit, through Spark",
             refusals=(*read_only, *refused, *effects.refusals),
-            undo=_undo(state, self.branch),
+            undo=table.undo,
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -291,13 +290,3 @@ def _maybe_unseen(schema: TableSchema, root: Root, branch: str | None) -> str:
 
 def _has_one_writer(schema: TableSchema) -> bool:
     return bool(schema.primary_keys) and schema.options.get("bucket", "-1").strip() == "-1"
-
-
-def _undo(state: WrittenState, branch: str | None) -> str:
-    """The command that takes it back; empty if there is none."""
-    table, head = state.root.table, state.head
-    if not kinds.rewriting_refusals(state.schema):
-        return table.undo
-    if branch is not None or head is None:
-        return ""
-    return f"paimark rollback {table.word} --to snapshot.{head.snapshot.id} --truncate"

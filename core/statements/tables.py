@@ -127,7 +127,7 @@ class CreateAs:
 
 def _truncating(read: TableStatement, database: str | None) -> tuple[ActionCall, Inserts]:
     try:
-        called, inserts = action_of_insert(read_statement(read.emptying), database)
+        called, inserts = action_of_insert(read_statement(read.emptying), database, empties=True)
     except StatementFailed as error:
         raise StatementFailed(error.message, error.hint, read.position) from error
     return replace(called, position=read.position, table_position=read.position), inserts

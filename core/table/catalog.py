@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from paimark.core.errors import NotFound, UsageError
-from paimark.core.figures import minute
 from paimark.core.storage.files import Denied, Files, read_if_there
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import DATABASE_SUFFIX, TablePath
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.names import alone, is_safe_name, near_names, parse_table_name, system_hint
-from paimark.core.table.trash import dropped_tables
+from paimark.core.table.trash import undrop_hint
 
 __all__ = [
     "database_directory",
@@ -133,9 +132,8 @@ def _hint(files: Files, table: TablePath) -> str:
     before = re.split("[:@]", table.name)[0]
     if before in known:
         return alone(TablePath(table.database, before).full_name)
-    if dropped := [each for each in dropped_tables(files, table.database) if each.table == table]:
-        when = minute(dropped[0].dropped_at)
-        return f"It was dropped {when}: `paimark undrop {table.word}` takes it out of the trash."
+    if dropped := undrop_hint(files, table):
+        return dropped
     if others := _elsewhere(files, table.name):
         return f"Did you mean {others}?"
     return near_names(table.name, known) or system_hint(table.name) or _LISTED

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from paimark.core.errors import NotFound, UsageError, failing_at
+from paimark.core.errors import UsageError, failing_at
 from paimark.core.figures import some_of
 from paimark.core.table.layout import HEARTBEAT_PREFIX, MAIN, STEP_PREFIX, TablePath
 from paimark.core.text import has_halves, spelled
@@ -164,8 +164,3 @@ def near_or_all_names(name: str, names: Iterable[str], nothing: str = "none") ->
     """The same hint. If no name is similar: the first few names, or `nothing` if there is no name."""
     known = list(names)
     return near_names(name, known) or f"It has {some_of(known, _FEW) or nothing}."
-
-
-def table_missing(table: TablePath) -> NotFound:
-    """The error for a table that existed before."""
-    return NotFound(f"Table {table.full_name} does not exist", "It may have been dropped: refresh.")

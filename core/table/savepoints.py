@@ -23,9 +23,9 @@ from paimark.core.table.layout import (
 )
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.names import table_missing
 from paimark.core.table.reading import numbered, read_records
 from paimark.core.table.records import Savepoint, Tag
+from paimark.core.table.trash import table_missing
 
 if TYPE_CHECKING:
     from paimark.core.table.manifests.manifests import ManifestMeta
@@ -65,7 +65,7 @@ class SavepointManager:
         """All ids, ascending, from one listing, without claims. Raises `NotFound` if the table is gone."""
         ids = numbered(self.files.names(self.savepoint_directory), SAVEPOINT_PREFIX)
         if not ids and not table_exists(self.files, self.table):
-            raise table_missing(self.table)
+            raise table_missing(self.files, self.table)
         return ids
 
     def savepoint(self, savepoint_id: int) -> Savepoint:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from paimark.core.errors import NotFound, UsageError
+from paimark.core.figures import minute
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import DATABASE_SUFFIX, TablePath
 from paimark.core.table.names import near_names
@@ -81,6 +82,21 @@ def find_dropped(files: Files, table: TablePath, wanted: str | None) -> DroppedT
         return matching[0]
     ids = ", ".join(each.id for each in named)
     raise UsageError(f"{wanted!r} names no one dropped {table.full_name}", f"There are {ids}.")
+
+
+def table_missing(files: Files, table: TablePath) -> NotFound:
+    """The error for a table that existed before."""
+    hint = undrop_hint(files, table) or "It may have been dropped: refresh."
+    return NotFound(f"Table {table.full_name} does not exist", hint)
+
+
+def undrop_hint(files: Files, table: TablePath) -> str:
+    """How to get a table back that is in the trash; empty if it is not there."""
+    for each in dropped_tables(files, table.database):
+        if each.table == table:
+            when = minute(each.dropped_at)
+            return f"It was dropped {when}: `paimark undrop {table.word}` takes it out of the trash."
+    return ""
 
 
 def _sorted(files: Files, database: str, suffix: str) -> list[DroppedTable]:

@@ -12,11 +12,13 @@ from paimark.core.actions.plan import Outcome
 from paimark.core.actions.registry import action
 from paimark.core.spark.datasource.paimon import plan_splits, read_splits
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.statements.row_change import RowChanges, action_of_change
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.records import Snapshot
 from paimark.core.table.savepoints import SavepointManager
+from paimark.core.travel.parse.sql import read_statement
 from paimark.core.verify.verify import verify
 from tests.actions.acting import contents
 from tests.interop.chain_kinds import K, Kind, P, Row
@@ -96,6 +98,21 @@ class Chain:
         self._learn(made, ())
         self._follow()
         return outcome
+
+    def run(self, sql: str, main: State) -> None:
+        """Run a DELETE, UPDATE or MERGE of main, which has the rows `main` afterwards."""
+        before, changes = self.now[self.main], self._changes(sql)
+        plan = changes.plan(self.context, self.table, {})
+        assert plan.refusals == (), plan.refusals
+        changes.apply(self.context, plan, lambda line: None)
+        self._learn({self.main: main}, before)
+        self._follow()
+
+    def refused_to_run(self, sql: str) -> bool:
+        return bool(self._changes(sql).plan(self.context, self.table, {}).refusals)
+
+    def _changes(self, sql: str) -> RowChanges:
+        return action_of_change(read_statement(sql.format(self.table.full_name)))[1]
 
     def refused(self, name: str, words: str, /, **arguments: object) -> None:
         """Check that the action is refused with these words, and that nothing is written."""

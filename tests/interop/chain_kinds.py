@@ -112,7 +112,7 @@ KINDS: dict[str, Kind] = {
         unmerged="aggregation",
     ),
     "first row": Kind(
-        {**_TWO, "merge-engine": "first-row"}, rule=_first, deletes=False, unseen=True, refused="first row"
+        {**_TWO, "merge-engine": "first-row"}, rule=_first, deletes=False, unseen=True, unmerged="first row"
     ),
     "lookup changelog": Kind({**_TWO, "changelog-producer": "lookup"}),
     "input changelog": Kind({**_TWO, "changelog-producer": "input"}),
@@ -120,8 +120,8 @@ KINDS: dict[str, Kind] = {
     "dynamic buckets": Kind({"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
     "cross partition": Kind({"bucket": "-1"}, partitions=("p",)),
     "postponed buckets": Kind({"bucket": "-2"}),
-    "rows in no bucket yet": Kind({"bucket": "-2"}, postpones=True, refused="in no bucket yet"),
-    "deletion vectors": Kind({**_TWO, **_VECTORS}, unseen=True, refused="deletion vectors"),
+    "rows in no bucket yet": Kind({"bucket": "-2"}, postpones=True, refused="rows that nobody sees"),
+    "deletion vectors": Kind({**_TWO, **_VECTORS}, unseen=True, unmerged="deletion vectors"),
     "append": Kind({}, keys=()),
     "append in partitions": Kind({}, keys=(), partitions=("p",)),
     "append evolved": Kind({}, keys=(), evolves=True),

@@ -19,6 +19,7 @@ from paimark.core.figures import counted
 from paimark.core.spark.protocol import Version
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import is_same_commit
 
@@ -162,6 +163,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     start, schema = survey.start, survey.target.schema
     name = start.root.table.full_name
     refusals = rewriting_refusals(context, survey.target)
+    refusals += [Refusal(f"{name} {each.reason}", each.hint) for each in merging_refusals(schema)]
     if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
         refusals.append(
             Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")

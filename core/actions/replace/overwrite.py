@@ -49,7 +49,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     files, survey = context.files, survey_merge(context.files, table, name, whole=True)
     start, head = survey.start, survey.branch.snapshot
     main = start.head.snapshot
-    refusals = [*survey.schema_refusals, *rewriting_refusals(context, survey.target)]
+    refusals = [*survey.schema_refusals, *rewriting_refusals(context, survey.target, head)]
     if newest := Lineage(files, survey.branch.root).latest_schema():
         refusals += column_refusals(newest, f"Branch {name}", survey.target)
     rows = size = 0

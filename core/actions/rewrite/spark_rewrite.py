@@ -29,14 +29,13 @@ from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import ActionTask, Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.kinds import postponed_rows
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.manifests.files import has_postponed_rows
+from paimark.core.table.manifests.files import unseen_files
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.table.savepoints import SavepointManager
 
@@ -149,16 +148,14 @@ def _said(table: TablePath, refusals: Iterable[kinds.WriteRefusal]) -> list[Refu
     return [Refusal(f"{table.full_name} {each.reason}", each.hint) for each in refusals]
 
 
-def rewriting_refusals(context: Context, start: RewriteBase) -> list[Refusal]:
-    """Why the rows can't be written again to the place in that state."""
+def rewriting_refusals(context: Context, start: RewriteBase, *then: Snapshot) -> list[Refusal]:
+    """Why the rows of `then` can't be written again to the place in that state."""
     table, schema = start.root.table, start.schema
-    refusals = [
-        *([] if has_library(context.options) else [Refusal(*NO_LIBRARY)]),
-        *_said(table, kinds.rewriting_refusals(schema)),
-    ]
-    with suppress(FileMissing):
-        if has_postponed_rows(context.files, table, schema, start.head.snapshot):
-            refusals.append(Refusal(*postponed_rows(table.full_name)))
+    refusals = writing_refusals(table, schema, context.options)
+    for each in (start.head.snapshot, *then):
+        with suppress(FileMissing):
+            if any(unseen_files(context.files, table, schema, each)):
+                return [*refusals, Refusal(*kinds.unseen_rows(table.full_name))]
     return refusals
 
 

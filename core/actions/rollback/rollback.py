@@ -61,7 +61,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint=target.fingerprint,
             empty=True,
         )
-    refusals = [*rewriting_refusals(context, target.target), *target.misfits]
+    refusals = [*rewriting_refusals(context, target.target, snapshot), *target.misfits]
     rows = size = 0
     try:
         rows, size = size_of(files, table, snapshot)

@@ -40,7 +40,6 @@ from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.actions.undo.by_hand import by_hand
 from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
-from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.compactions import only_compacted_since
@@ -300,11 +299,7 @@ def _snapshot_at(files: Files, start: RewriteBase, point: Point | None, which: s
 def _refusals(context: Context, going_back: GoingBack) -> list[Refusal]:
     files = context.files
     root, then = going_back.start.root, going_back.then
-    refusals = rewriting_refusals(context, going_back.target)
-    if then is not None and going_back.entry.is_write and going_back.start.is_main:
-        truncation = f"paimark rollback {root.table.word} --to snapshot.{then.id} --truncate"
-        ends = f"`{truncation}` ends main there instead."
-        refusals = [each if each.reason == NO_LIBRARY[0] else Refusal(each.reason, ends) for each in refusals]
+    refusals = rewriting_refusals(context, going_back.target, *([] if then is None else [then]))
     if then is None:
         return refusals
     refusals += going_back.misfits

@@ -66,6 +66,13 @@ _HINTS = {
     "SCHEMA_NOT_FOUND": "SHOW DATABASES lists what there is.",
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
 }
+# Sentences that replace Spark's, which speak of its own inside.
+_SENTENCES = {
+    "MERGE_CARDINALITY_VIOLATION": (
+        "Several rows of the source match one row of the table, and nobody can say which of them counts",
+        "Let the source have one row for each: by GROUP BY, or by row_number() OVER (...) = 1.",
+    ),
+}
 
 Place = Callable[[int], int]
 
@@ -85,7 +92,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     if not condition and java is not None and _WORKER_ENDED.search(causes := _causes(_outermost(error))):
         # The innermost cause is only the end of a stream.
         text = redacted(causes)
-    message, hint = sentences(text)
+    message, hint = _SENTENCES.get(condition) or sentences(text)
     hint = _HINTS.get(condition, hint)
     if condition.startswith(_FAILED_READ) and (of_store := explain_read(redacted(_causes(java)))):
         message, hint = of_store

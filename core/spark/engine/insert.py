@@ -120,14 +120,14 @@ def _require_mode(conf: SessionConf, insert: Insert, target: WriteTarget) -> Non
 class ChangedRows(msgspec.Struct, frozen=True):
     """`table` has its branch if the statement names one. `snapshot_id` is None if nothing was committed.
 
-    `deleted` and `updated` are None if nobody counted them. `said` are the counts in words;
-    `remark` is what failed after the commit.
+    `deleted` is None if nobody counted them. `said` are the counts in words; `remark` is what failed after
+    the commit.
     """
 
     table: str
     snapshot_id: int | None
     deleted: int | None
-    updated: int | None
+    updated: int
     inserted: int
     said: str
     remark: str = ""
@@ -158,10 +158,9 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
     if made.commit is None:
         return ChangedRows(label, None, 0, 0, 0, "")
     counts, commit = made.counts, made.commit
-    updated = None if counts.again and change.command == "update" else counts.updated
     deleted = None if counts.gone else counts.deleted
     return ChangedRows(
-        label, commit.snapshot.id, deleted, updated, counts.inserted, counts.said, commit.remark
+        label, commit.snapshot.id, deleted, counts.updated, counts.inserted, counts.said, commit.remark
     )
 
 

@@ -33,8 +33,8 @@ from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.kinds import postponed_rows, rewriting_refusals
-from paimark.core.table.manifests.files import has_postponed_rows, size_of
+from paimark.core.table.definition import kinds
+from paimark.core.table.manifests.files import size_of, unseen_files
 from paimark.core.table.operations import ANALYSIS, COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.uses import TableUse
@@ -82,13 +82,14 @@ def write(session: EngineSession, order: Write) -> TaskResult:
         next_entry=order.next_entry,
     )
     session.writes.require(target)
-    for each in rewriting_refusals(target.table_schema):
-        raise Refused(f"{order.table} {each.reason}", each.hint)
+    if order.partitions_sql is not None or not order.overwrite:
+        for each in kinds.merging_refusals(target.table_schema):
+            raise Refused(f"{order.table} {each.reason}", each.hint)
     if order.overwrite and order.head:
         # The plan has looked, but in a later try the head is another.
         head = Snapshot.from_json(order.head.encode(), "the order")
-        if has_postponed_rows(warehouse.files, table, target.table_schema, head):
-            raise Refused(*postponed_rows(order.table))
+        if any(unseen_files(warehouse.files, table, target.table_schema, head)):
+            raise Refused(*kinds.unseen_rows(order.table))
     with _named(session, order) as named, ExitStack() as ends:
         is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named)

@@ -11,27 +11,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Refused
 from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
-from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit, Outdated
-from paimark.core.spark.library.loaded import is_loaded
-from paimark.core.spark.library.written_files import require_own_files
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
+from paimark.core.spark.library.written_table import WrittenTables, require_own_files
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged
 from paimark.core.storage.files import read_if_there
-from paimark.core.storage.open import require_conditions
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
-from paimark.core.table.lineage.commits import note_last, require_last_commit
+from paimark.core.table.lineage.commits import note_last
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.links import require_no_links
 from paimark.core.table.operations import COMPACTION
 
 # How often files are merged again while others replace them.
@@ -41,10 +32,8 @@ _TRIES = 5
 class LibraryCompaction:
     """Compacts tables of a session's warehouse."""
 
-    def __init__(self, session: SparkSession, warehouse: WarehouseAccess, stores: HadoopStores) -> None:
-        self._session = session
-        self._warehouse = warehouse
-        self._stores = stores
+    def __init__(self, tables: WrittenTables) -> None:
+        self._tables = tables
 
     def show(self, target: WriteTarget, write: Any) -> str:
         """Compact the buckets of rows that were committed, in tables where nobody sees them before.
@@ -52,7 +41,8 @@ class LibraryCompaction:
         `write` is Java's `TableWrite`. Returns why nobody sees them, and what helps; empty if they are seen.
         """
         schema, heal = target.table_schema, f"`{_command(target)}` shows them"
-        if not hides_written_rows(schema):
+        # Those that replace others are compacted as they are written.
+        if target.overwrite or not hides_written_rows(schema):
             return ""
         if is_on(schema.options, "write-only"):
             return f"Readers see the rows once a compaction has merged them (write-only = true): {heal}"
@@ -88,16 +78,9 @@ class LibraryCompaction:
         Raises `Refused` if main or the table's schema has changed, or if others compact it each time; as
         `LibraryCommit.make`, and Spark's error of a task.
         """
-        if not is_loaded(self._session, "Compaction"):
-            raise Refused(*NO_LIBRARY)
-        files, root = self._warehouse.files, target.root
-        try:
-            self._stores.require_readable(self._address(root.schemas))
-        except StoreUnread as error:
-            raise Refused(f"Spark can't read {target.name}: {error}", "Nothing was written.") from error
-        require_conditions(files)
-        require_last_commit(files, root)
-        require_no_links(files, root.table)
+        files, root = self._tables.files, target.root
+        self._tables.require_reached(target)
+        self._tables.require_safe(target)
         for _ in range(_TRIES):
             check_cancelled()
             require_unchanged(files, target)
@@ -124,32 +107,15 @@ class LibraryCompaction:
 
     def _begun(self, target: WriteTarget, is_full: bool, partitions: Sequence[bytes] | None) -> Any:
         """Java's `Compaction` of the root as it is now; None if it has no snapshot."""
-        files, root = self._warehouse.files, target.root
+        files, root = self._tables.files, target.root
         newest = Lineage(files, root).latest_id()
         data = None if newest is None else read_if_there(files, root.snapshot(newest))
         if data is None:
             return None
-        try:
-            work = new_instance(
-                self._session,
-                "library.Compaction",
-                self._session._jsparkSession,
-                self._address(root.table.directory),
-                target.branch,
-                target.schema,
-                data.decode(),
-                target.commit_user,
-                is_full,
-            )
-        except Py4JJavaError as error:
-            said = str(innermost(error.java_exception).getMessage()).strip().split("\n")[0].rstrip(".")
-            raise Refused(f"Paimon does not open {target.name}: {said}", "Nothing was written.") from error
+        work = self._tables.opened(target, "Compaction", data.decode(), is_full)
         if partitions is not None:
             work.only(" ".join(b64encode(each).decode() for each in partitions))
         return work
-
-    def _address(self, path: str) -> str:
-        return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{path}")
 
 
 def _command(target: WriteTarget) -> str:

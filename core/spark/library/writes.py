@@ -9,28 +9,22 @@ from msgspec import structs
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.commit import Committed, LibraryCommit, other_buckets
 from paimark.core.spark.library.compaction import LibraryCompaction
-from paimark.core.spark.library.loaded import is_loaded
-from paimark.core.spark.library.written_files import require_own_files
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
+from paimark.core.spark.library.written_table import WrittenTables, require_own_files
+from paimark.core.spark.stores.access import HadoopStores, innermost
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.storage.open import require_conditions
-from paimark.core.table.lineage.commits import note_last, require_last_commit
-from paimark.core.table.links import require_no_links
+from paimark.core.table.lineage.commits import note_last
 
 _RESCALED = "with a new bucket num"
 
 
 class Counts(NamedTuple):
-    """Rows that a statement changed. `again` are those of files that were written again, changed or not.
+    """Rows that a statement changed.
 
     `gone` are records of files that were taken away, where nobody counts the rows that they make.
     """
@@ -38,7 +32,6 @@ class Counts(NamedTuple):
     deleted: int
     updated: int
     inserted: int
-    again: int
     gone: int
 
     @property
@@ -48,7 +41,7 @@ class Counts(NamedTuple):
         said = [f"{counted(rows, 'row')} {name}" for name, rows in known.items() if rows]
         if self.gone:
             return f"files with {counted(self.gone, 'record')} taken away"
-        return ", ".join(said) or f"files with {counted(self.again, 'row')} written again"
+        return ", ".join(said)
 
 
 class Changed(NamedTuple):
@@ -62,10 +55,8 @@ class LibraryWrites:
     """Writes rows of a session's frames."""
 
     def __init__(self, session: SparkSession, warehouse: WarehouseAccess, stores: HadoopStores) -> None:
-        self._session = session
-        self._warehouse = warehouse
-        self._stores = stores
-        self.compaction = LibraryCompaction(session, warehouse, stores)
+        self._tables = WrittenTables(session, warehouse, stores)
+        self.compaction = LibraryCompaction(self._tables)
 
     def require(self, target: WriteTarget) -> None:
         """Raises `Refused` if it can't write there: it is not loaded, does not reach the store, or refuses.
@@ -73,13 +64,7 @@ class LibraryWrites:
         It opens the table, and refuses kinds that it would not write correctly.
         """
         require_writable(target)
-        if not is_loaded(self._session, "TableWrite"):
-            raise Refused(*NO_LIBRARY)
-        try:
-            self._stores.require_readable(self._address(target.root.schemas))
-        except StoreUnread as error:
-            why = str(error).removesuffix(".")
-            raise Refused(f"Rows can't be written to {target.name}: {why}", "Nothing was written.") from error
+        self._tables.require_reached(target)
         self._begun(target)
 
     def write(
@@ -165,7 +150,7 @@ class LibraryWrites:
 
     @property
     def files(self) -> Files:
-        return self._warehouse.files
+        return self._tables.files
 
     def _committed(
         self, target: WriteTarget, write: Any, commit: LibraryCommit | None = None
@@ -184,40 +169,22 @@ class LibraryWrites:
         return write
 
     def _checked(self, target: WriteTarget, *, is_partial: bool) -> Any:
-        files, root = self.files, target.root
         require_writable(target)
-        require_conditions(files)
-        require_last_commit(files, root)
-        require_no_links(files, root.table)
+        self._tables.require_safe(target)
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
-        require_unchanged(files, target)
+        require_unchanged(self.files, target)
         return self._begun(target, is_partial=is_partial)
 
     def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
         """Java's `TableWrite`. `is_partial`: an overwrite replaces some partitions only."""
         known = None
         if target.known:
-            data = read_if_there(self._warehouse.files, target.root.snapshot(target.known))
+            data = read_if_there(self._tables.files, target.root.snapshot(target.known))
             known = None if data is None else data.decode()
         replacing = "NOTHING"
         if target.overwrite:
             replacing = "PARTITIONS" if is_partial else "ALL"
-        try:
-            return new_instance(
-                self._session,
-                "library.TableWrite",
-                self._session._jsparkSession,
-                self._address(target.root.table.directory),
-                target.branch,
-                target.schema,
-                known,
-                target.commit_user,
-                replacing,
-                target.dynamic,
-            )
-        except Py4JJavaError as error:
-            said = str(innermost(error.java_exception).getMessage()).strip().split("\n")[0].rstrip(".")
-            raise Refused(f"Paimon does not open {target.name}: {said}", "Nothing was written.") from error
+        return self._tables.opened(target, "TableWrite", known, replacing, target.dynamic)
 
     def _write_rows(self, target: WriteTarget, write: Any, frame: DataFrame, is_small: bool) -> None:
         try:
@@ -227,6 +194,3 @@ class LibraryWrites:
             if _RESCALED in text:
                 raise other_buckets(target.name) from error
             raise
-
-    def _address(self, path: str) -> str:
-        return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{path}")

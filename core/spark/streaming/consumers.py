@@ -20,8 +20,9 @@ from paimark.core.spark.streaming.offsets import StreamPosition, mark_of
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.main_branch import has_schema
-from paimark.core.table.names import checked_name, table_missing
+from paimark.core.table.names import checked_name
 from paimark.core.table.records import Consumer
+from paimark.core.table.trash import table_missing
 from paimark.core.travel.states import States
 
 ID, MODE, IGNORES = "consumer-id", "consumer.mode", "consumer.ignore-progress"
@@ -132,7 +133,7 @@ class ConsumerPosition:
             files.delete(root.consumer(f"{self._name}{end}"))
         if root.branch is None:
             files.prune(root.consumers)
-            raise table_missing(root.table)
+            raise table_missing(files, root.table)
         files.prune(root.directory)
         raise NotFound(
             f"{root.table.full_name} has no branch {root.branch} any more: it was deleted while this stream "

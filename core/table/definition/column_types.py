@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -78,6 +78,21 @@ def type_text(kind: object) -> str:
         return _nested(kind)
     except (KeyError, TypeError, RecursionError):
         return msgspec.json.encode(kind).decode()
+
+
+def parquet_paths(path: str, kind: object) -> Iterator[str]:
+    """The dotted paths of a column's values in a Parquet file; `kind` as for `type_text`."""
+    if not isinstance(kind, Mapping):
+        yield path
+        return
+    for field in kind.get("fields", ()):
+        yield from parquet_paths(f"{path}.{field['name']}", field["type"])
+    if "key" in kind:
+        yield from parquet_paths(f"{path}.key_value.key", kind["key"])
+        yield from parquet_paths(f"{path}.key_value.value", kind["value"])
+    elif "element" in kind:
+        inside = "key_value.key" if str(kind["type"]).startswith("MULTISET") else "list.element"
+        yield from parquet_paths(f"{path}.{inside}", kind["element"])
 
 
 def nullable(kind: Any) -> Any:

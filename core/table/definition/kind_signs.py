@@ -7,7 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from paimark.core.table.definition.column_types import ColumnType, has_path_of_writer, names_legacy
+from paimark.core.table.definition.column_types import (
+    ColumnType,
+    has_path_of_writer,
+    names_legacy,
+    parquet_paths,
+)
 from paimark.core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
@@ -138,6 +143,25 @@ def lossy_column(schema: TableSchema) -> str:
         if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
             return f"column {field.name} is {lossy[0]}"
     return ""
+
+
+def one_path_in_parquet(schema: TableSchema) -> str:
+    """Two values whose paths in a Parquet file are one text: the library takes the bounds of one for both."""
+    if (_option(schema, "file.format") or "parquet") != "parquet":
+        return ""
+    seen = set[str]()
+    for path in (path for field in schema.fields for path in parquet_paths(field.name, field.type)):
+        if path in seen:
+            return f"{path} names two of its values"
+        seen.add(path)
+    return ""
+
+
+def backtick_in_orc(schema: TableSchema) -> str:
+    if _option(schema, "file.format") != "orc":
+        return ""
+    paths = (path for field in schema.fields for path in parquet_paths(field.name, field.type))
+    return next((f"column {path}" for path in paths if "`" in path), "")
 
 
 def partition_without_path(schema: TableSchema) -> str:

@@ -17,14 +17,15 @@ from paimark.core.table.definition.kind_signs import Sign
 from paimark.core.table.records import TableSchema
 
 HINT = "Write it with the engine that made it."
+COMPACT_FIRST = "Compact it first: `paimark compact`."
 # The bucket of rows that wait for one.
 POSTPONED = -2
 
 
-def postponed_rows(name: str) -> tuple[str, str]:
-    """Why rows of a table are not written again while others wait for a bucket, and what to do."""
-    reason = f"{name} has rows in no bucket yet (bucket = -2), which nobody sees, and which would be lost"
-    return reason, "Compact it first: `paimark compact`."
+def unseen_rows(name: str) -> tuple[str, str]:
+    """Why rows of a table are not written again while nobody sees others of it, and what to do."""
+    reason = f"{name} has rows that nobody sees before they are compacted, and which would be lost"
+    return reason, COMPACT_FIRST
 
 
 @dataclass(frozen=True)
@@ -58,14 +59,13 @@ def refusals(schema: TableSchema) -> list[WriteRefusal]:
     ]
 
 
-def rewriting_refusals(schema: TableSchema) -> list[WriteRefusal]:
-    """As `refusals`, for rows of the table that are read and written again."""
-    unseen = [
-        WriteRefusal(f"{kind.note} ({reason})", "INSERT OVERWRITE writes to it.")
+def merging_refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """Beyond `refusals`: why rows can't be merged with those that are there."""
+    return [
+        WriteRefusal(f"{kind.note} ({reason})", "Replace main by the branch instead.")
         for kind in KINDS
         if kind.note.endswith(_UNSEEN) and (reason := kind.sign(schema))
     ]
-    return [*refusals(schema), *unseen]
 
 
 def compaction_refusals(schema: TableSchema) -> list[WriteRefusal]:
@@ -242,6 +242,18 @@ KINDS: tuple[TableKind, ...] = (
         signs.has_other("file.format", "parquet", "orc", "avro", "csv", "json"),
         "has files of a format that this version does not write",
         compacts=True,
+    ),
+    _refused(
+        "columns of one name in Parquet files",
+        "`file.format` = `parquet`, and a column `v.x` beside a `ROW` `v` with a field `x`",
+        signs.one_path_in_parquet,
+        "has columns that Paimon's Parquet files do not tell apart",
+    ),
+    _refused(
+        "backticks in ORC files",
+        "`file.format` = `orc`, and a backtick in a column's name",
+        signs.backtick_in_orc,
+        "has columns that Paimon does not find again in ORC files",
     ),
     _refused(
         "other formats of manifests",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from paimark.core.table.definition.kind_signs import hides_written_rows, ignored_deletes, merge_engine
+from paimark.core.table.definition.kind_signs import hides_written_rows, ignored_deletes, is_on, merge_engine
 from paimark.core.table.definition.kinds import WriteRefusal
 from paimark.core.table.records import TableSchema
 
@@ -28,6 +28,11 @@ _ROWKIND = "rowkind.field"
 def change_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
     """Why its rows can't be changed so, where INSERT INTO works; empty if they can."""
     options = schema.options
+    if is_on(options, "data-evolution.enabled"):
+        hint = "INSERT OVERWRITE it with the rows as they shall be."
+        return [
+            WriteRefusal("keeps columns of a row in several files (data-evolution.enabled is true)", hint)
+        ]
     if not schema.primary_keys:
         return []
     if hides_written_rows(schema):

@@ -13,7 +13,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.commit_times import CommitTimes, read_commit_times
 from paimark.core.table.lineage.main_branch import branch_names, root_exists
-from paimark.core.table.names import checked_name, is_safe_name, near_or_all_names, table_missing
+from paimark.core.table.names import checked_name, is_safe_name, near_or_all_names
 from paimark.core.table.reading import numbered, read_records
 from paimark.core.table.records import (
     DECODE_ERRORS,
@@ -25,6 +25,7 @@ from paimark.core.table.records import (
     not_whole,
 )
 from paimark.core.table.rows import SnapshotRow, row_decoder
+from paimark.core.table.trash import table_missing
 from paimark.core.text import spelled, whole_number
 
 __all__ = ["Lineage", "numbered"]
@@ -308,7 +309,7 @@ class Lineage:
         if root_exists(self.files, self.root):
             return
         if self.root.branch is None:
-            raise table_missing(self.root.table)
+            raise table_missing(self.files, self.root.table)
         if self.root.branch in branch_names(self.files, self.root.table):
             # An empty directory, left by a process that died while it deleted the branch.
             return

@@ -88,16 +88,6 @@ def snapshot_facts(files: Files, table: TablePath, snapshot: Snapshot) -> Iterat
     return live_facts(files, table, data_manifests(files, table, snapshot))
 
 
-def has_postponed_rows(files: Files, table: TablePath, schema: TableSchema, snapshot: Snapshot) -> bool:
-    """Whether the snapshot has rows that nobody sees yet, as they wait for a bucket from a compaction.
-
-    Raises as `snapshot_facts`.
-    """
-    return bool(postpones_buckets(schema)) and any(
-        each.key.bucket == POSTPONED for each in unseen_files(files, table, schema, snapshot)
-    )
-
-
 def unseen_files(
     files: Files, table: TablePath, schema: TableSchema, snapshot: Snapshot
 ) -> Iterator[FileFacts]:

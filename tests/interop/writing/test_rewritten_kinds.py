@@ -34,10 +34,18 @@ MORE = {
         [[("+I", [1, 1, [["a", 1]]])], [("+I", [1, 1, [["b", None]]]), ("+I", [2, 2, None])]],
         {"bucket": "1", "file.format": "avro"},
     ),
+    "vectors": Kind(COLUMNS, WRITES, {"bucket": "2", "deletion-vectors.enabled": "true"}),
     "a changelog": Kind(COLUMNS, WRITES, {"bucket": "1", "changelog-producer": "input"}),
 }
 KINDS = {**READ, **MORE}
-OFTEN = ("sequence group", "retractions", "row tracking", "keys across partitions", "postponed buckets")
+OFTEN = (
+    "sequence group",
+    "retractions",
+    "first row",
+    "vectors",
+    "keys across partitions",
+    "postponed buckets",
+)
 
 
 @pytest.mark.parametrize("name", long_but(KINDS, *OFTEN))

@@ -6,6 +6,7 @@ from random import Random
 
 from paimark.core.table.layout import Root
 from tests.simulation.actors.scheduler import Actor
+from tests.simulation.actors.statements import STATEMENTS
 from tests.simulation.judging import view
 from tests.simulation.schedules.hazards import Hazard
 from tests.simulation.stock.expiry import StockMaintenance
@@ -28,6 +29,8 @@ _ACTIONS = {
     "undo": 4,
     "alter-branch-schema": 2,
     "rescue-commits": 1,
+    "compact": 2,
+    **dict.fromkeys(STATEMENTS, 2),
     "recover": 1,
 }
 # The actions that remove a root or its tags; and those that rename a root.
@@ -188,9 +191,20 @@ class Choices:
                 return {"name": self._branch(), "layout": layout, "drop_previous": drops}
             case "alter-branch-schema":
                 return {"branch": branch, "add": f"a{world.number()} INT"}
+            case "compact":
+                return {"branch": branch, "full": pick.random() < 0.5}
+            case "delete-from" | "update" | "merge-into":
+                return {"branch": branch, "key": self._key(branch), "value": world.number()}
             case "rescue-commits":
                 return {"name": f"rescued{world.number()}"}
         return {}
+
+    def _key(self, branch: str | None) -> int:
+        """A key of a row that is there, or of none."""
+        root = TABLE.root(branch) if branch else view.main_root(self._store)
+        head = view.head(self._store, root)
+        rows = self._world.commits[head].rows if head in self._world.commits else ()
+        return self._random.choice([*(key for key, _ in rows), 7])
 
     def _may_truncate(self) -> bool:
         """Whether no other writer is active: the plan of a truncation tells the user to stop them first."""

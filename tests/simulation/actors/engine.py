@@ -15,6 +15,7 @@ from typing import Any
 
 from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.errors import PaimarkError, Refused
+from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.protocol import (
     ActionTask,
     Ask,
@@ -22,6 +23,8 @@ from paimark.core.spark.protocol import (
     Compact,
     Event,
     Failed,
+    Inserting,
+    Run,
     TaskResult,
     Version,
     Write,
@@ -38,13 +41,15 @@ from paimark.core.spark.writing.target import (
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
+from tests.simulation.actors.statements import Changing
 from tests.simulation.formats import ADD, DELETE, KEY, Change, Entry, Identity, Rows
 from tests.simulation.judging.expected import Sides, keyed_merge
-from tests.simulation.stock.commit import CommitWriter
+from tests.simulation.stock.commit import CommitWriter, Prepared
 from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE, World
 
@@ -61,9 +66,11 @@ class StandInEngine:
         self._files = ActorFiles(world, actor, reads_server=True)
         self._writer = CommitWriter(world, actor, self._files)
 
-    def do(self, task: ActionTask) -> Generator[Event]:
+    def do(self, task: ActionTask | Run) -> Generator[Event]:
         try:
-            if isinstance(task, Ask):
+            if isinstance(task, Run):
+                yield from self._ran(task)
+            elif isinstance(task, Ask):
                 yield TaskResult(rows=tuple(map(json.dumps, self._answer(task))))
             elif isinstance(task, Compact):
                 yield TaskResult(snapshot=self._compact(task))
@@ -80,6 +87,16 @@ class StandInEngine:
 
     def close(self) -> None:
         return
+
+    def _ran(self, run: Run) -> Generator[Event]:
+        if run.inserting is not None:
+            yield self._change(run.sql, run.inserting)
+            return
+        change = Changing.of_sql(run.sql)
+        root = branch_root(self._files, TABLE, change.branch)
+        latest = Lineage(self._files, root).latest()
+        assert latest is not None
+        yield cells_batch({"n": "bigint"}, [[change.meant(self._writer.rows(latest.as_written()))]])
 
     def _answer(self, task: Ask) -> list[dict[str, Any]]:
         rows = self._read(task.versions)
@@ -106,6 +123,7 @@ class StandInEngine:
             commit_user=order.commit_user,
             operation=COMPACTION,
         )
+        schema_id = json.loads(order.schema)["id"]
         for _ in range(_ATTEMPTS):
             require_unchanged(self._files, target)
             latest = Lineage(self._files, root).latest()
@@ -114,24 +132,81 @@ class StandInEngine:
             delta = StockWriter(self._world, self._actor, root).compacted(self._writer.live(head))
             if not delta:
                 return None
-            prepared = self._writer.prepare(
-                head, delta, json.loads(order.schema)["id"], "COMPACT", order.commit_user, 2**63 - 1
-            )
-            parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
-            self._writer.register(prepared, self._world.commits[parent].rows, parent)
-            log = write_log(self._files, target)
-            publisher = Publisher(self._files, root, partial(require_lock, self._files, target), log)
-            gone, new = ({each.file.name for each in delta if each.kind == kind} for kind in (DELETE, ADD))
-            publisher.file_changes, publisher.before = FileChanges(frozenset(new), frozenset(gone)), latest
-            is_made = publisher.publish(prepared.identity.id, prepared.data)
-            if publisher.refused is not None:
-                raise publisher.refused
-            if is_made:
-                self._world.litter -= {*prepared.metadata}
-                self._world.litter -= {TABLE.data_file("", 0, name) for name in new}
+            rows = self._world.commits[_of(head)].rows
+            prepared = self._writer.prepare(head, delta, schema_id, "COMPACT", order.commit_user, 2**63 - 1)
+            if self._published(target, latest, prepared, delta, rows):
                 return prepared.identity.id
-            publisher.forget()
         raise Refused("Others committed each time that this compaction tried to")
+
+    def _change(self, sql: str, order: Inserting) -> TaskResult:
+        """As Paimon's library: rows of keys are added; of a table without keys, files are written again."""
+        change, root = Changing.of_sql(sql), TABLE.root(order.root)
+        schema = Lineage(self._files, root).require_schema()
+        target = WriteTarget(
+            warehouse=self._files.uri,
+            options={},
+            database=TABLE.database,
+            table=TABLE.name,
+            branch=order.root,
+            follows_main=change.branch is None,
+            schema=schema.to_json().decode(),
+            commit_user=order.commit_user,
+            head=order.head,
+            operation=change.name,
+            statement=sql,
+        )
+        require_unchanged(self._files, target)
+        latest = Lineage(self._files, root).latest()
+        require_head(self._files, target, latest)
+        assert latest is not None
+        head = latest.as_written()
+        before = self._world.commits[_of(head)].rows
+        delta = self._changed_files(change, head, before, json.loads(target.schema))
+        facts = {"table": TABLE.full_name, "deleted": 0, "updated": 0, "inserted": 0}
+        if not delta:
+            return TaskResult((json.dumps(facts),))
+        kind = "APPEND" if self._world.keyed else "OVERWRITE"
+        prepared = self._writer.prepare(head, delta, schema.id, kind, order.commit_user, 2**63 - 1)
+        if not self._published(target, latest, prepared, delta, change.of_rows(before)):
+            raise has_moved(target, latest.id, latest.id + 1)
+        return TaskResult((json.dumps(facts),), prepared.identity.id)
+
+    def _changed_files(
+        self, change: Changing, head: dict[str, Any], rows: Rows, schema: dict[str, Any]
+    ) -> list[Entry]:
+        after, number = change.of_rows(rows), self._world.number()
+        if not change.meant(rows) and change.name != "merge-into":
+            return []
+        if self._world.keyed:
+            [value] = [value for key, value in (after if change.meant(after) else rows) if key == change.key]
+            made = Change(change.key, value, number, 0 if change.meant(after) else 3)
+            return [Entry(ADD, self._writer.data_file([made], schema))]
+        live = {each: self._writer.changes(each) for each in self._writer.live(head)}
+        touched = [each for each, has in live.items() if change.key in {row.key for row in has}]
+        again = change.of_rows(tuple((row.key, row.value) for each in touched for row in live[each]))
+        new = [Change(key, value, number) for key, value in again]
+        added = [Entry(ADD, self._writer.data_file(new, schema))] if new else []
+        return [*(Entry(DELETE, each) for each in touched), *added]
+
+    def _published(
+        self, target: WriteTarget, latest: Snapshot, prepared: Prepared, delta: list[Entry], rows: Rows
+    ) -> bool:
+        """Publish a commit as the product does; false if another one came first."""
+        parent = _of(latest.as_written())
+        self._writer.register(prepared, rows, parent)
+        log = write_log(self._files, target)
+        publisher = Publisher(self._files, target.root, partial(require_lock, self._files, target), log)
+        gone, new = ({each.file.name for each in delta if each.kind == kind} for kind in (DELETE, ADD))
+        publisher.file_changes, publisher.before = FileChanges(frozenset(new), frozenset(gone)), latest
+        is_made = publisher.publish(prepared.identity.id, prepared.data)
+        if publisher.refused is not None:
+            raise publisher.refused
+        if is_made:
+            self._world.litter -= {*prepared.metadata}
+            self._world.litter -= {TABLE.data_file("", 0, name) for name in new}
+            return True
+        publisher.forget()
+        return False
 
     def _write(self, write: Write) -> None:
         target = WriteTarget(
@@ -174,7 +249,7 @@ class StandInEngine:
             prepared = self._writer.prepare(
                 head, [*gone, *new], schema_id, kind, write.commit_user, 2**63 - 1
             )
-            parent = Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
+            parent = _of(head)
             self._register(write, prepared, after, parent)
             made = Snapshot.from_json(prepared.data, "the commit")
             publisher = Publisher(self._files, target.root, partial(require_lock, self._files, target))
@@ -198,9 +273,7 @@ class StandInEngine:
         changed: set[int] | None,
     ) -> tuple[list[Entry], Rows]:
         """The deleted files of a commit on `head`, whose rows were made for `planned`; the rows after it."""
-        before = self._world.commits[
-            Identity(head["id"], head["baseManifestList"], head["deltaManifestList"])
-        ]
+        before = self._world.commits[_of(head)]
         if not target.overwrite:
             return [], tuple(sorted([*before.rows, *written]))
         if changed is None:
@@ -279,6 +352,10 @@ def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keye
 def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:
     assert head.branch is not None
     merged[head.branch] = (_identity(head), made)
+
+
+def _of(snapshot: Mapping[str, Any]) -> Identity:
+    return Identity(snapshot["id"], snapshot["baseManifestList"], snapshot["deltaManifestList"])
 
 
 def _identity(version: Version) -> Identity:

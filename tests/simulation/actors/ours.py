@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from paimark.core.actions.context import NO_AUDIT, Context
 from paimark.core.actions.plan import Plan
-from paimark.core.actions.registry import action
+from paimark.core.actions.registry import Action
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.engine import StandInEngine
 from tests.simulation.actors.late_writes import WAITED_SECONDS
 from tests.simulation.actors.operations import Operation, References
 from tests.simulation.actors.scheduler import Actor, Death
+from tests.simulation.actors.statements import action_called
 from tests.simulation.judging.outcomes import OPPOSITES, Outcomes
 from tests.simulation.judging.watch import Watch
 from tests.simulation.world import TABLE, Violation, World
@@ -44,9 +45,10 @@ def context_of(world: World, actor: Actor) -> Context:
 
 
 class Planned(NamedTuple):
-    """A plan, its arguments, and the references when it was begun and when it was made."""
+    """A plan of an action, its arguments, and the references when it was begun and when it was made."""
 
     plan: Plan
+    action: Action
     arguments: dict[str, object]
     seen: References
     shown: References
@@ -85,7 +87,8 @@ class Ours:
         self.world.tell(self.actor, f"plans {name} {said}")
         before = References.now(self.world.store)
         try:
-            plan = action(name).plan(self._context, TABLE, arguments)
+            called, given = action_called(name, arguments)
+            plan = called.plan(self._context, TABLE, given)
         except PaimarkError as error:
             self._require_undamaged(error)
             self.world.tell(self.actor, f"can't plan it: {error.message}")
@@ -96,7 +99,7 @@ class Ours:
         # If this machine's clock is ahead of the store's, the store's new files look old in every plan.
         self.had_nothing_to_do = plan.empty or {each.detail for each in plan.steps} == {_OLD}
         shown = References.now(self.world.store)
-        return Planned(plan, arguments, replace(before, tags=shown.tags), shown)
+        return Planned(plan, called, arguments, replace(before, tags=shown.tags), shown)
 
     def apply(self, planned: Planned) -> Operation:
         """Apply a plan, which may be outdated."""
@@ -110,7 +113,7 @@ class Ours:
             operation = self._operation(plan, planned.arguments, planned.seen)
             operation.shown = planned.shown
         self._watch.operations[self.actor] = operation
-        self._apply(operation, plan, is_recovery=is_recovery)
+        self._apply(operation, planned, is_recovery=is_recovery)
         return operation
 
     def _operation(self, plan: Plan, arguments: dict[str, object], planned: References) -> Operation:
@@ -131,10 +134,11 @@ class Ours:
         logged = [data for path, data in self.world.store.files.items() if path.endswith(ends)]
         return str(json.loads(logged[0])["action"]) if token and logged else ""
 
-    def _apply(self, operation: Operation, plan: Plan, *, is_recovery: bool) -> None:
+    def _apply(self, operation: Operation, planned: Planned, *, is_recovery: bool) -> None:
+        plan = planned.plan
         self.world.tell(self.actor, f"applies {plan.action}: {plan.summary}")
         try:
-            outcome = action(plan.action).apply(self._context, plan, self._report)
+            outcome = planned.action.apply(self._context, plan, self._report)
         except Unavailable as error:
             self.world.tell(self.actor, f"does not know how it ended: {error.message}")
             self._doubt(operation, is_recovery=is_recovery)

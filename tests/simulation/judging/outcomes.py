@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from paimark.core.table.layout import Root, merge_tag, savepoint_tag
 from tests.simulation.actors.operations import Key, Move, Operation, References
+from tests.simulation.actors.statements import STATEMENTS, Changing
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
 from tests.simulation.judging.expected import expected_merge
@@ -233,6 +234,13 @@ class Outcomes:
             wanted = self._version(operation, str(operation.arguments["to"]))
             assert self.rows(after) == self.rows(wanted), f"main has {self.rows(after)}"
 
+    def rows_changed(self, operation: Operation) -> None:
+        root = _written(operation)
+        if moves := _moves_of(operation, root):
+            assert len(moves) == 1, f"{root.label} moved more than once"
+            wanted = Changing.of(operation.action, operation.arguments).of_rows(self.rows(moves[0].before))
+            assert self.rows(moves[0].after) == wanted, f"{root.label} has {self.rows(moves[0].after)}"
+
     def replaced(self, operation: Operation) -> None:
         branch = TABLE.root(operation.name)
         if operation.arguments.get("layout") == "overwrite":
@@ -260,14 +268,15 @@ class Outcomes:
         elif undone.action == "replace-main-branch" and undone.arguments.get("layout") != "overwrite":
             assert main == before.main, f"{main.label} is main, and {before.main.label} was"
             assert self._world.commits[_sure(view.head(self._store, main))], "main is empty"
-        elif first_moves := self._main_moves(undone):
-            moves, first = self._main_moves(operation), first_moves[0].before
-            assert moves, "main did not move"
+        elif first_moves := _moves_of(undone, root := _written(undone)):
+            # The branch of a row change may have been main then.
+            moves, first = _moves_of(operation, root), first_moves[0].before
+            assert moves, f"{root.label} did not move"
             if undone.arguments.get("truncate"):
                 assert self._world.descends(_sure(moves[-1].after), _sure(first)), "main lacks its past"
             else:
                 assert self.rows(moves[-1].after) == self.rows(first), (
-                    f"main has {self.rows(moves[-1].after)}"
+                    f"{root.label} has {self.rows(moves[-1].after)}"
                 )
 
     def _fork_archive(self, operation: Operation, main: Identity | None) -> None:
@@ -280,7 +289,7 @@ class Outcomes:
                 self._world.forks[str(root.branch)] = shared
 
     def _main_moves(self, operation: Operation) -> list[Move]:
-        return [each for each in operation.moves if each.root == operation.begun.main]
+        return _moves_of(operation, operation.begun.main)
 
     def _heads_meanwhile(self, operation: Operation, branch: Root) -> list[Identity]:
         """The branch's newest commit at the plan, and all later ones."""
@@ -336,6 +345,16 @@ class Outcomes:
         return any(view.tags(self._store, root).get(name) == found for root in view.roots(self._store))
 
 
+def _written(operation: Operation) -> Root:
+    """The root that it gives rows: main, or the branch that a row change names."""
+    branch = operation.arguments.get("branch") if operation.action in STATEMENTS else None
+    return operation.begun.main if branch is None else TABLE.root(str(branch))
+
+
+def _moves_of(operation: Operation, root: Root) -> list[Move]:
+    return [each for each in operation.moves if each.root == root]
+
+
 def _sure(identity: Identity | None) -> Identity:
     assert identity is not None, "there is no snapshot"
     return identity
@@ -367,6 +386,7 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "merge-branch": Outcomes.merged,
     "rollback": Outcomes.rolled_back,
     "replace-main-branch": Outcomes.replaced,
+    **dict.fromkeys(STATEMENTS, Outcomes.rows_changed),
     "undo": Outcomes.undone,
 }
 

@@ -89,6 +89,8 @@ class Watch:
         elif path.startswith(f"{TABLE.operations}/operation-") and operation is not None:
             if not self._is_savepoint_of_another(operation, after or b"{}"):
                 operation.token = path.rpartition("-")[2]
+        elif path.startswith(f"{TABLE.operations}/write-") and operation is not None:
+            operation.token = path.rpartition("-")[2]
         elif path == TABLE.main_branch_file:
             self._touch(operation, ("main",), (before or b"").decode().strip())
         elif path.startswith(f"{TABLE.savepoints}/savepoint-"):

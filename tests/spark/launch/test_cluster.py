@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,10 @@ from paimark.core.config import Settings
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
-from paimark.core.spark.protocol import Batch, StageProgress
+from paimark.core.spark.protocol import Batch, Finished, StageProgress
+from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.table.layout import TablePath
+from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone
@@ -128,6 +132,50 @@ def test_a_commit_from_executors(far: Engine, engine_warehouse: Path) -> None:
     assert in_order(rows(far, f"SELECT order_id FROM {name} WHERE order_id > 100")) == in_order(
         [{"order_id": 100 + each} for each in range(1, 9)]
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["keyed", "dynamic", "append", "vectors"])
+def test_rows_are_changed_and_files_merged_by_executors(
+    far: Engine, engine_warehouse: Path, kind: str, tmp_path: Path
+) -> None:
+    name, schema = (
+        f"shop.far_{kind}",
+        pa.schema([pa.field("k", pa.int32(), nullable=False), ("v", pa.int32())]),
+    )
+    keys = ["k"] if kind in ("keyed", "dynamic") else []
+    options = {"keyed": {"bucket": "3"}, "vectors": {"deletion-vectors.enabled": "true"}}.get(kind, {})
+    create_table(
+        engine_warehouse, name, schema, primary_keys=keys, options={"compaction.min.file-num": "2"} | options
+    )
+    expected = {k: k for k in range(30)}
+    for start in (0, 15):
+        some = range(start, start + 15)
+        commit(engine_warehouse, name, pa.table({"k": some, "v": some}, schema))
+    table = TablePath("shop", f"far_{kind}")
+    context = replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: far)
+
+    def found() -> dict[int, int]:
+        return {row["k"]: row["v"] for row in rows(far, f"SELECT * FROM {name}")}
+
+    for sql, change in (
+        ("UPDATE {} SET v = v + 100 WHERE k % 5 = 0", {k: k + 100 for k in range(0, 30, 5)}),
+        ("DELETE FROM {} WHERE k = 7", {7: None}),
+        (
+            "MERGE INTO {} t USING (SELECT id % 30 + 25 AS k, 0 AS v FROM range(10)) s ON t.k = s.k "
+            "WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT *",
+            {k: 0 for k in range(25, 35)},
+        ),
+    ):
+        *_, end = run_statement(far, sql.format(name), call=CallMode(lambda action, plan: None))
+        assert isinstance(end, Finished), end
+        expected = {k: v for k, v in {**expected, **change}.items() if v is not None}
+        assert found() == expected
+    made = done(context, "compact", table, full=True)
+    assert int(str(made.result["files_before"])) > int(str(made.result["files_after"])), made
+    assert found() == expected
+    done(context, "undo", table)
+    assert found() == {k: (k if k % 5 else k + 100) for k in range(30) if k != 7}
 
 
 @pytest.mark.long

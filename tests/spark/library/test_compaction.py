@@ -16,7 +16,7 @@ from paimark.core.cli.checks.doctor_unseen import unseen_rows
 from paimark.core.errors import Refused
 from paimark.core.spark.library import compaction
 from paimark.core.spark.library.commit import Committed
-from paimark.core.spark.library.written_files import require_own_files
+from paimark.core.spark.library.written_table import require_own_files
 from paimark.core.spark.writing.named_target import find_target
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
@@ -294,11 +294,24 @@ def test_inserted_rows_are_seen_by_stock_paimon(
     assert len(seen(judge, tmp_path, "d.t")) == 5
 
 
-def test_an_overwrite_is_seen_too(spark_of_library: SparkSession, tmp_path: Path, judge: Judge) -> None:
-    judge.create(tmp_path, "d.t", COLUMNS, keys=("k",), options=UNSEEN["first row"])
-    for rows in WRITES[:2]:
-        assert inserted(spark_of_library, tmp_path, rows, overwrite=True).unseen == ""
-        assert seen(judge, tmp_path, "d.t") == rows
+@pytest.mark.parametrize("name", long_but(UNSEEN, "vectors", "postponed first row"))
+def test_rows_that_replace_others_are_seen_by_the_commit_that_brings_them(
+    name: str, spark_of_library: SparkSession, tmp_path: Path, judge: Judge
+) -> None:
+    options = {**UNSEEN[name], "write-only": "true", "changelog-producer": "lookup"}
+    judge.create(tmp_path, "d.t", COLUMNS, keys=("k",), options=options)
+    files, root = LocalFiles(str(tmp_path)), TablePath("d", "t").root()
+    named = set[str]()
+    for number, rows in enumerate(WRITES[:2], 1):
+        done = inserted(spark_of_library, tmp_path, rows, overwrite=True)
+        assert done.unseen == "" and done.snapshot.id == number and not done.snapshot.changelog_record_count
+        assert seen(judge, tmp_path, "d.t") == rows and not list(unseen_rows(files, root))
+        named |= set(done.changes.added)
+        # What was merged on the way is gone.
+        assert {each.name for each in data(tmp_path, "d.t")} == named
+    judge.put(tmp_path, "d.t", [("+I", [9, 90, "z"])], postpones="postponed" in name)
+    assert made(spark_of_library, tmp_path, "d.t", is_full=True) is not None
+    assert seen(judge, tmp_path, "d.t") == [*WRITES[1], [9, 90, "z"]]
 
 
 def test_rows_whose_compaction_fails_stay_and_the_answer_says_what_helps(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.actions.context import Progress
+from paimark.core.actions.plan import Plan
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import CallMode, run_statement
@@ -37,7 +38,10 @@ def test_a_table_of_a_query_is_made_filled_and_emptied(engine: Engine) -> None:
     then = "SELECT order_id AS id, DATE'2026-05-01' AS `a day`, price FROM shop.orders VERSION AS OF 2"
     asked = rows(engine, f"{then} ORDER BY id")
     assert copied == asked != []
-    assert isinstance(run(engine, "TRUNCATE TABLE made.copied"), Finished)
+    plans: list[Plan] = []
+    agrees = CallMode(agree=lambda action, plan: plans.append(plan))
+    *_, end = run_statement(engine, "TRUNCATE TABLE made.copied", call=agrees)
+    assert isinstance(end, Finished) and plans[0].headline == "Empty main of made.copied."
     assert rows(engine, "SELECT count(*) AS n FROM made.copied") == [{"n": 0}]
 
 

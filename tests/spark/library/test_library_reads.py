@@ -9,6 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pypaimon import CatalogFactory
+from pypaimon.schema.data_types import AtomicType
+from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.storage.local import LocalFiles
@@ -160,6 +163,24 @@ def test_large_values_of_rows_that_evolve(engine: Engine, engine_warehouse: Path
         assert rows(engine, f"SELECT * FROM {table}") == given.to_pylist()
         assert found(engine, f"SELECT count(*), max(k) FROM {table}") == [[3, 3]]
         assert found(engine, f"SELECT length(b) FROM {table} WHERE k > 1") == [[0], [1]]
+
+
+def test_no_row_is_left_out_that_lacks_a_selected_column(engine: Engine, engine_warehouse: Path) -> None:
+    """Of rows that evolve, files have an added column for some, and the others are read by their ids."""
+    table, schema = "library.evolved", pa.schema([("k", pa.int64()), ("s", pa.string())])
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    create_table(engine_warehouse, table, schema, options=options)
+    for keys in ([1, 2, 3], [4, 5]):
+        commit(engine_warehouse, table, pa.table({"k": keys, "s": ["a"] * len(keys)}, schema))
+    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
+    catalog.alter_table(table, [SchemaChange.add_column("n", AtomicType("INT"))], False)
+    builder = catalog.get_table(table).new_batch_write_builder()
+    added = pa.table({"_ROW_ID": pa.array([1], pa.int64()), "n": pa.array([7], pa.int32())})
+    update = builder.new_update().with_update_type(["n"])
+    builder.new_commit().commit(update.update_by_arrow_with_row_id(added))
+    assert sorted(found(engine, f"SELECT n FROM {table}"), key=repr) == [[7], *[[None]] * 4]
+    assert found(engine, f"SELECT k FROM {table} WHERE n IS NULL AND k < 4") == [[1], [3]]
+    assert found(engine, f"SELECT count(n), count(*) FROM {table}") == [[1, 5]]
 
 
 def test_few_keys_take_no_job(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

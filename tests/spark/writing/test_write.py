@@ -241,24 +241,17 @@ def test_an_older_version_is_written_by_todays_definition(
     )
 
 
-@pytest.mark.parametrize("names", [["v.x"], ["a`b", "w.y"]], ids=["part", "unknown"])
-def test_columns_are_not_taken_for_parts_of_others(
-    names: list[str], engine: Engine, engine_warehouse: Path
-) -> None:
+def test_columns_are_not_taken_for_parts_of_others(engine: Engine, engine_warehouse: Path) -> None:
     """PySpark takes `v.x` for a part of `v`; stock engines make columns of such names."""
-    name = f"oddly.named_{len(names)}"
+    name, names = "oddly.named", ("a`b", "w.y")
+    # With a `v.x` Paimon's Parquet files would not do, and its ORC files lose the name with a backtick.
     schema = pa.schema([("v", pa.struct([("x", pa.string())])), *((each, pa.string()) for each in names)])
     create_table(engine_warehouse, name, schema)
     row = {"v": {"x": "part"}, **{each: f"own {each}" for each in names}}
     commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=schema))
     lineage = lineage_of(engine_warehouse, name)
     again = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1))
-    if names == ["v.x"]:
-        # Paimon's own writer of Parquet mixes up the statistics of the two, and gives up.
-        with pytest.raises(AssertionError, match="Statistics comparator mismatched"):
-            run_write(engine, again)
-    else:
-        run_write(engine, again)
+    run_write(engine, again)
     assert read_rows(engine_warehouse, name) == [row]
 
 

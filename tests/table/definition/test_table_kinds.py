@@ -129,6 +129,34 @@ def test_columns_that_spark_can_not_keep(kind: object, written: bool) -> None:
     assert is_written(schema(x=kind)) is written
 
 
+def row(**types: object) -> dict[str, object]:
+    fields = [
+        {"id": place, "name": name, "type": kind} for place, (name, kind) in enumerate(types.items(), 9)
+    ]
+    return {"type": "ROW", "fields": fields}
+
+
+@pytest.mark.parametrize(
+    "types",
+    [
+        {"a": row(x="INT"), "a.x": "INT"},
+        {"a": row(b=row(c="INT")), "a.b": row(c="STRING")},
+        {"a": MAP, "a.key_value": row(value="INT")},
+        {"a": {"type": "ARRAY", "element": "INT"}, "a.list.element": "INT"},
+    ],
+)
+def test_columns_that_parquet_files_do_not_tell_apart(types: Mapping[str, Any]) -> None:
+    assert kinds.refusals(schema(**types)) and kinds.compaction_refusals(schema(**types))
+    assert not kinds.refusals(schema({"file.format": "ORC"}, **types))
+    assert not kinds.refusals(schema(**{name.replace("a.", "b."): kind for name, kind in types.items()}))
+
+
+def test_names_that_orc_files_lose() -> None:
+    for types in ({"a`b": "INT"}, {"a": row(**{"b`": "INT"})}):
+        assert kinds.refusals(schema({"file.format": "orc"}, **types))
+        assert not kinds.refusals(schema(**types))
+
+
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE NOT NULL", "BYTES", "VARBINARY(3)"])
 def test_columns_that_can_not_be_partitions(kind: str) -> None:
     assert is_written(schema(x=kind))
@@ -150,8 +178,8 @@ def test_partitions_by_moments_lie_where_their_writer_is(kind: str) -> None:
 def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
     first = schema({"merge-engine": "first-row"})
     assert kinds.refusals(first) == kinds.compaction_refusals(first) == []
-    [refusal] = kinds.rewriting_refusals(first)
-    assert refusal.hint == "INSERT OVERWRITE writes to it."
+    [refusal] = kinds.merging_refusals(first)
+    assert refusal.hint == "Replace main by the branch instead."
     upserted = schema({"upsert-key": "v"})
     assert [each.hint for each in kinds.compaction_refusals(upserted)] == [kinds.HINT]
     assert refusal.reason.endswith("seen by nobody there (merge-engine = first-row)")

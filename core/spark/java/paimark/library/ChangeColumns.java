@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.StructType;
  * The columns that a scan of a table shows, for which rows are changed.
  *
  * <p>They are the table's own, and some for Spark: of a table with keys the other columns as they were before
- * ({@code __paimark_before_v}), of one without the file and the place of a row, and its tracked id.
+ * ({@code __paimark_before_v}), of one without the file and the place of a row, whether it is kept, and its tracked id.
  */
 final class ChangeColumns implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -27,11 +27,14 @@ final class ChangeColumns implements Serializable {
     static final String BEFORE = "__paimark_before_";
     static final String FILE = "__paimark_file";
     static final String PLACE = "__paimark_place";
+    /** Not null, but of a row that the statement updates: Spark makes it so. */
+    static final String KEPT = "__paimark_kept";
+    private static final List<String> OF_FILE = List.of(FILE, PLACE, KEPT);
 
     /** What the library reads. */
     final RowType read;
     final StructType shown;
-    /** Where each shown column stands among those read, which the file and the place follow. */
+    /** Where each shown column stands among those read, which {@link #OF_FILE} follow. */
     private final int[] places;
 
     ChangeColumns(FileStoreTable table, StructType wanted) {
@@ -50,8 +53,8 @@ final class ChangeColumns implements Serializable {
         shown = wanted;
         places = new int[own.length];
         for (int i = 0; i < own.length; i++) {
-            places[i] = own[i].equals(FILE) ? names.size()
-                    : own[i].equals(PLACE) ? names.size() + 1 : names.indexOf(own[i]);
+            int ofFile = OF_FILE.indexOf(own[i]);
+            places[i] = ofFile < 0 ? names.indexOf(own[i]) : names.size() + ofFile;
         }
     }
 
@@ -90,6 +93,7 @@ final class ChangeColumns implements Serializable {
         }
         found.add(column(FILE, DataTypes.StringType, false, null));
         found.add(column(PLACE, DataTypes.LongType, false, null));
+        found.add(column(KEPT, DataTypes.BooleanType, true, json(MetadataColumn.PRESERVE_ON_UPDATE, false)));
         if (isTracked(table)) {
             found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true,
                     json(MetadataColumn.PRESERVE_ON_REINSERT, true)));

@@ -13,8 +13,8 @@ final class ChangeCounts implements Serializable {
     long deleted;
     long updated;
     long inserted;
-    /** Rows of files that were written again, changed or not. */
-    long again;
+    /** Rows that are written again as they were, since others of their file are not. */
+    long kept;
     /** Records of files that are taken away, where nobody counts the rows that they make. */
     long gone;
 
@@ -35,11 +35,15 @@ final class ChangeCounts implements Serializable {
         return counts;
     }
 
+    boolean areNone() {
+        return deleted + updated + inserted + gone == 0;
+    }
+
     void add(ChangeCounts more) {
         deleted += more.deleted;
         updated += more.updated;
         inserted += more.inserted;
-        again += more.again;
+        kept += more.kept;
         gone += more.gone;
     }
 }

@@ -20,11 +20,9 @@ import org.apache.spark.sql.connector.write.DeltaWrite;
 import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
 import org.apache.spark.sql.connector.write.DeltaWriterFactory;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
-import org.apache.spark.sql.connector.write.MergeSummary;
 import org.apache.spark.sql.connector.write.PhysicalWriteInfo;
 import org.apache.spark.sql.connector.write.RequiresDistributionAndOrdering;
 import org.apache.spark.sql.connector.write.RowLevelOperation.Command;
-import org.apache.spark.sql.connector.write.WriteSummary;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /** The write of a DELETE, UPDATE or MERGE: it gives what tasks wrote to a {@link TableWrite}, and commits nothing. */
@@ -95,11 +93,6 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
 
     @Override
     public void commit(WriterCommitMessage[] told) {
-        commit(told, null);
-    }
-
-    @Override
-    public void commit(WriterCommitMessage[] told, WriteSummary summary) {
         List<CommitMessage> messages = new ArrayList<>();
         ChangeCounts counts = new ChangeCounts();
         Map<String, byte[]> marked = new HashMap<>();
@@ -112,13 +105,13 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
         if (touched != null) {
             messages.addAll(touched.messages(table, target.state, marked));
         }
-        if (summary instanceof MergeSummary && touched != null && !touched.marks) {
-            MergeSummary merged = (MergeSummary) summary;
-            counts.deleted = merged.numTargetRowsDeleted();
-            counts.updated = merged.numTargetRowsUpdated();
-            counts.inserted = merged.numTargetRowsInserted();
-        } else if (touched != null && !touched.marks && command == Command.DELETE) {
-            counts.deleted = touched.rows() - counts.again;
+        if (touched != null && !touched.marks) {
+            counts.deleted = touched.rows() - counts.kept - counts.updated;
+            if (counts.areNone()) {
+                // Files would be written again with the rows that they have.
+                abort(told);
+                messages.clear();
+            }
         }
         target.write.changed(messages, counts);
     }

@@ -33,6 +33,7 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
     private final RowsForPaimon.OfRow before;
     private final RowsForPaimon.OfRow kept;
     private final ChangeCheck check;
+    private final int isKept;
     private final Map<String, DeletionVector> marked = new HashMap<>();
     private final ChangeCounts counts = new ChangeCounts();
 
@@ -53,6 +54,7 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         RowType tracked = SpecialFields.rowTypeWithRowTracking(type, false, true);
         kept = !ChangeColumns.isTracked(of.table) ? null
                 : new RowsForPaimon.OfRow(tracked, RowWriter.places(tracked, both));
+        isKept = of.metadata == null ? -1 : Arrays.asList(of.metadata.fieldNames()).indexOf(ChangeColumns.KEPT);
         check = of.table.primaryKeys().isEmpty() ? null : new ChangeCheck(of.table);
     }
 
@@ -117,7 +119,11 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
 
     @Override
     public void write(InternalRow metadata, InternalRow given) throws IOException {
-        counts.again++;
+        if (metadata.isNullAt(isKept)) {
+            counts.updated++;
+        } else {
+            counts.kept++;
+        }
         keep(metadata, given);
     }
 

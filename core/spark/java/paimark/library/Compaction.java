@@ -46,8 +46,9 @@ public final class Compaction extends Uncommitted {
 
     /** {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON. */
     public Compaction(SparkSession session, String address, String branch, String schema, String known, String user,
-            boolean isFull) throws IOException {
-        super(new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema, false), known, user);
+            boolean isFull) {
+        super(new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema, Replacing.NOTHING,
+                false), known, user);
         this.session = session;
         this.isFull = isFull;
     }

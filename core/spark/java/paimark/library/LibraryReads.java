@@ -6,11 +6,8 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
-import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
-import org.apache.paimon.fs.hadoop.HadoopFileIO;
-import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.options.ConfigOption;
 import org.apache.paimon.options.MemorySize;
 import org.apache.paimon.options.Options;
@@ -100,14 +97,7 @@ public final class LibraryReads {
         return FileStoreTableFactory.create(files(place), place, found.copy(options), CatalogEnvironment.empty());
     }
 
-    /** Other files than local ones are read by Hadoop's clients, with the settings that Spark's readers have. */
     FileIO files(Path place) {
-        String scheme = place.toUri().getScheme();
-        if (scheme == null || scheme.equals("file")) {
-            return new LocalFileIO();
-        }
-        HadoopFileIO files = new HadoopFileIO(place);
-        files.configure(CatalogContext.create(new Options(), session.sessionState().newHadoopConf()));
-        return files;
+        return StoreFiles.reached(place, session.sessionState().newHadoopConf());
     }
 }

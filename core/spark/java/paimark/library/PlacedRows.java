@@ -15,7 +15,7 @@ final class PlacedRows implements PartitionReader<InternalRow> {
     private final SplitRows splits;
     private final RowValues.Row row;
     private final boolean tellsPlace;
-    private final GenericInternalRow place = new GenericInternalRow(2);
+    private final GenericInternalRow place = new GenericInternalRow(new Object[] {null, null, true});
     private final InternalRow whole;
     private final ProjectingInternalRow view;
     private RecordReader.RecordIterator<org.apache.paimon.data.InternalRow> batch;

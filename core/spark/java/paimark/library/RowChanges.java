@@ -117,7 +117,7 @@ final class RowChanges {
 
         @Override
         public NamedReference[] requiredMetadataAttributes() {
-            return tracked(List.of(ChangeColumns.FILE));
+            return tracked(List.of(ChangeColumns.FILE, ChangeColumns.KEPT));
         }
     }
 }

@@ -41,14 +41,19 @@ final class RowWriter implements DataWriter<InternalRow> {
     private final RowBuckets buckets;
     /** Null: rows are numbered by the library. */
     private final LowestNumbers numbers;
+    /** Null: readers see new files. */
+    private final ShownRows shown;
     private List<CommitMessage> messages;
 
     private RowWriter(Factory of, RowType written) throws Exception {
-        table = bounded(WrittenTable.forRows(of.table));
+        FileStoreTable rows = bounded(WrittenTable.forRows(of.table));
+        boolean areShown = ShownRows.areNeeded(rows, of.replacing);
+        table = areShown ? ShownRows.compacting(rows) : rows;
         disk = IOManager.create(SparkEnv.get().blockManager().diskBlockManager().localDirsString());
         write = table.newWrite(of.user)
                 .withIgnorePreviousFiles(of.replacing != Replacing.NOTHING)
                 .withIOManager(disk);
+        shown = areShown ? new ShownRows(table, write) : null;
         // The real number of buckets is known for each partition only.
         write.fileStoreWrite().withIgnoreNumBucketCheck(of.postponed != null);
         RowType type = of.table.rowType();
@@ -91,6 +96,9 @@ final class RowWriter implements DataWriter<InternalRow> {
     private void written(SinkRecord given) throws IllegalAccessException {
         if (numbers != null) {
             numbers.afterRow(given);
+        }
+        if (shown != null) {
+            shown.afterRow(given);
         }
     }
 
@@ -144,7 +152,7 @@ final class RowWriter implements DataWriter<InternalRow> {
                 if (buckets != null) {
                     buckets.end();
                 }
-                List<CommitMessage> made = write.prepareCommit();
+                List<CommitMessage> made = shown == null ? write.prepareCommit() : shown.prepared();
                 messages = buckets == null ? made : buckets.told(made);
             } catch (IOException | RuntimeException error) {
                 throw error;

@@ -7,9 +7,14 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.hadoop.HadoopFileIO;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.options.Options;
 
 /** A warehouse's files, each of which may be gone at any time: then there is no text, and there are no names. */
 final class StoreFiles {
@@ -17,6 +22,17 @@ final class StoreFiles {
 
     StoreFiles(FileIO io) {
         this.io = io;
+    }
+
+    /** Other files than local ones are reached by Hadoop's clients, with the settings that Spark's readers have. */
+    static FileIO reached(Path place, Configuration hadoop) {
+        String scheme = place.toUri().getScheme();
+        if (scheme == null || scheme.equals("file")) {
+            return new LocalFileIO();
+        }
+        HadoopFileIO files = new HadoopFileIO(place);
+        files.configure(CatalogContext.create(new Options(), hadoop));
+        return files;
     }
 
     /** Null: there is no such file. */

@@ -63,8 +63,9 @@ public final class TableWrite extends Uncommitted {
      * latter null if there is none. {@code replacing} is a name of {@link Replacing}.
      */
     public TableWrite(SparkSession session, String address, String branch, String schema, String known, String user,
-            String replacing, boolean isDynamic) throws IOException {
-        super(new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema, isDynamic), known, user);
+            String replacing, boolean isDynamic) {
+        super(new WrittenTable(session.sessionState().newHadoopConf(), address, branch, schema,
+                Replacing.valueOf(replacing), isDynamic), known, user);
         this.session = session;
         this.schema = schema;
         this.known = known;
@@ -130,7 +131,7 @@ public final class TableWrite extends Uncommitted {
 
     /** The numbers of {@link ChangeCounts}. */
     public long[] counts() {
-        return new long[] {counts.deleted, counts.updated, counts.inserted, counts.again, counts.gone};
+        return new long[] {counts.deleted, counts.updated, counts.inserted, counts.gone};
     }
 
     /** The rows with each bucket's in one task. */

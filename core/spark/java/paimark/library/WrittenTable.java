@@ -1,6 +1,5 @@
 package paimark.library;
 
-import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,7 +7,6 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.paimon.CoreOptions;
-import org.apache.paimon.catalog.CatalogContext;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.options.Options;
@@ -26,20 +24,20 @@ final class WrittenTable {
     private final Path place;
     private final String branch;
     private final TableSchema schema;
+    private final Replacing replacing;
     private final boolean isDynamic;
 
     /**
      * {@code schema} is JSON; {@code branch} is null for the table's directory itself. {@code isDynamic}: an
      * overwrite replaces the partitions that rows come for.
      */
-    WrittenTable(Configuration hadoop, String address, String branch, String schema, boolean isDynamic)
-            throws IOException {
+    WrittenTable(Configuration hadoop, String address, String branch, String schema, Replacing replacing,
+            boolean isDynamic) {
         place = new Path(address);
-        Options options = new Options();
-        options.set(CoreOptions.PATH, address);
-        files = FileIO.get(place, CatalogContext.create(options, hadoop));
+        files = StoreFiles.reached(place, hadoop);
         this.branch = branch;
         this.schema = withoutDefaults(TableSchema.fromJson(schema));
+        this.replacing = replacing;
         this.isDynamic = isDynamic;
     }
 
@@ -60,6 +58,10 @@ final class WrittenTable {
         }
         options.put(CoreOptions.WRITE_ONLY.key(), "true");
         options.put(CoreOptions.DYNAMIC_PARTITION_OVERWRITE.key(), String.valueOf(isDynamic));
+        if (replacing != Replacing.NOTHING) {
+            // Rows that take the place of others are seen at once.
+            options.put(CoreOptions.POSTPONE_BATCH_WRITE_FIXED_BUCKET.key(), "true");
+        }
         // Python decides whether a commit is tried again.
         options.put(CoreOptions.COMMIT_MAX_RETRIES.key(), "0");
         keyOfOneBucket().ifPresent(name -> options.put(CoreOptions.BUCKET_KEY.key(), name));
