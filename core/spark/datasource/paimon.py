@@ -16,7 +16,7 @@ from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
 from paimark.core.errors import Corrupt, Refused
-from paimark.core.spark.datasource.field_types import TEXTS, shape, type_name
+from paimark.core.spark.datasource.field_types import shape, type_name
 from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike import (
@@ -25,6 +25,7 @@ from paimark.core.spark.datasource.unlike import (
     refuse_unread,
     require_alike,
 )
+from paimark.core.table.definition.column_types import TEXTS
 from paimark.core.table.definition.kind_signs import merge_engine
 
 _OPTIONS = {
