@@ -13,16 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import BYTES, TEXTS, ColumnType
 
 SortKey = NDArray[np.int64]
-_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
 _SIGN = np.int64(-(2**63))
 
 
 def is_text(type_text: str) -> bool:
     """Whether a column of this type is text or bytes, and so has no direct sort keys."""
-    return ColumnType.of(type_text).name in _TEXTS
+    return ColumnType.of(type_text).name in (*TEXTS, *BYTES)
 
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:

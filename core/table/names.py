@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from paimark.core.errors import UsageError, failing_at
+from paimark.core.figures import some_of
 from paimark.core.table.layout import HEARTBEAT_PREFIX, MAIN, STEP_PREFIX, TablePath
 from paimark.core.text import has_halves, spelled
 
@@ -162,5 +163,4 @@ def near_names(name: str, names: Iterable[str]) -> str:
 def near_or_all_names(name: str, names: Iterable[str], nothing: str = "none") -> str:
     """The same hint. If no name is similar: the first few names, or `nothing` if there is no name."""
     known = list(names)
-    more = f" and {len(known) - _FEW:,} more" if len(known) > _FEW else ""
-    return near_names(name, known) or f"It has {', '.join(known[:_FEW]) or nothing}{more}."
+    return near_names(name, known) or f"It has {some_of(known, _FEW) or nothing}."

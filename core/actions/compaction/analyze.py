@@ -25,7 +25,7 @@ from paimark.core.quoting import quoted
 from paimark.core.spark.protocol import Analyze, Version
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import BYTES, NUMBERS, TEXTS, ColumnType
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
@@ -36,9 +36,7 @@ from paimark.core.table.records import SchemaField, TableSchema
 
 _TABLE = "analyzed"
 _ALL = "*"
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "NUMERIC", "DEC")
-_ORDERED = (*_NUMBERS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
-_TEXTS = ("CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES")
+_ORDERED = (*NUMBERS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
 # Spark's sizes of values, in bytes.
 _SIZES = {"TINYINT": 1, "BOOLEAN": 1, "SMALLINT": 2, "INT": 4, "INTEGER": 4, "FLOAT": 4, "DATE": 4}
 
@@ -154,7 +152,7 @@ def _columns(schema: TableSchema, named: str | None) -> tuple[SchemaField, ...]:
     for name in names:
         if name not in known:
             raise NotFound(f"There is no column {name}", near_names(name, known))
-        if (kind := _kind(known[name])) not in (*_ORDERED, *_TEXTS):
+        if (kind := _kind(known[name])) not in (*_ORDERED, *TEXTS, *BYTES):
             hint = "Name the columns that have numbers, texts, bytes, dates or times."
             raise Refused(f"Column {name} is of type {kind}, which has no statistics", hint)
     return tuple(known[name] for name in dict.fromkeys(names))
@@ -175,7 +173,7 @@ def _cells(column: SchemaField) -> Iterator[str]:
     yield f"approx_count_distinct({name})"
     yield from (f"min({name})", f"max({name})") if kind in _ORDERED else ("NULL", "NULL")
     yield f"count(*) - count({name})"
-    if kind in _TEXTS:
+    if kind in (*TEXTS, *BYTES):
         yield from (f"CAST(ceil(avg(length({name}))) AS BIGINT)", f"CAST(max(length({name})) AS BIGINT)")
     else:
         size = _SIZES.get(kind, 16 if ColumnType.of(str(column.type)).is_wide and kind == "DECIMAL" else 8)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from paimark.core.actions.merge.survey import Survey
 from paimark.core.quoting import literal, quoted
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.manifests.files import snapshot_facts
 from paimark.core.table.manifests.partitions import RowTexts
 
@@ -20,7 +20,6 @@ _MOST_VALUES = 500
 # Spark makes a set of a longer list and skips no file by it, so the bounds are added.
 _LISTED_VALUES = 10
 # The types whose SQL literals mean the same as the values in the manifests.
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
 _TEXTS = ("VARCHAR", "STRING")
 _DATE = "DATE"
 
@@ -33,7 +32,7 @@ def where_changed(files: Files, survey: Survey) -> str:
     schema, table = survey.target.schema, survey.start.root.table
     kinds = {field.name: ColumnType.of(str(field.type)).name for field in schema.fields}
     columns = [kinds[each] for each in schema.partition_keys]
-    if not columns or any(each not in (*_NUMBERS, *_TEXTS, _DATE) for each in columns):
+    if not columns or any(each not in (*WHOLE, *_TEXTS, _DATE) for each in columns):
         return ""
     base, head = (
         {each.identity: each.key.partition for each in snapshot_facts(files, table, at)}
@@ -51,7 +50,7 @@ def where_changed(files: Files, survey: Survey) -> str:
 
 def _is_one_of(column: str, kind: str, values: Sequence[str]) -> str:
     # Spark's order: texts by code points. Days sort like texts only if their years have four digits.
-    values = sorted(values, key=int if kind in _NUMBERS else str)
+    values = sorted(values, key=int if kind in WHOLE else str)
     listed = [_literal(each, kind) for each in values]
     condition = f"{column} IN ({', '.join(listed)})"
     if len(listed) <= _LISTED_VALUES or (kind == _DATE and {*map(len, values)} != {10}):
@@ -60,6 +59,6 @@ def _is_one_of(column: str, kind: str, values: Sequence[str]) -> str:
 
 
 def _literal(text: str, kind: str) -> str:
-    if kind in _NUMBERS:
+    if kind in WHOLE:
         return text
     return f"DATE{literal(text)}" if kind == _DATE else literal(text)

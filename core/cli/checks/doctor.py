@@ -31,7 +31,7 @@ from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_option
 from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
-from paimark.core.figures import counted
+from paimark.core.figures import counted, some_of
 from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
 from paimark.core.spark.launch.home import find_spark
@@ -235,10 +235,9 @@ def _half_written(context: Context, table: TablePath) -> Iterator[Finding]:
         path for path, modified in half_written(context.files, table) if now - modified <= ABANDONED_AFTER
     )
     if young:
-        more = f" and {len(young) - _NAMED} more" if len(young) > _NAMED else ""
         detail = (
             f"{counted(len(young), 'half-written file')}, of a writer that died or is about to finish: "
-            f"{', '.join(young[:_NAMED])}{more}. Readers skip them"
+            f"{some_of(young, _NAMED)}. Readers skip them"
         )
         hint = f"`paimark recover {table.word}` removes those that are older than a day."
         yield Finding("changes", "warning", detail, hint)
@@ -252,11 +251,9 @@ def _lists(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]
         if all(each.path in elsewhere for each in needing):
             taken |= {each.path for each in needing}
             continue
-        names = [each.name for each in needing]
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        some = ", ".join(names[:_NAMED])
+        some = some_of([each.name for each in needing], _NAMED)
         hint = f"`paimark verify {table.word}` tells all that is lost; restore it from a backup."
-        yield Finding("files", "broken", f"{path} is not there; {some}{more} can't be read", hint)
+        yield Finding("files", "broken", f"{path} is not there; {some} can't be read", hint)
     for each in summed_up(there, taken, main_root(files, table)):
         yield Finding(f"branch {each.branch}", "warning", str(each), f"Run: {each.heal}")
 

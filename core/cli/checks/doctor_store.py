@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from paimark.core.config import Settings
 from paimark.core.errors import Refused, Unavailable
+from paimark.core.figures import some_of
 from paimark.core.storage.conditions import ROUNDS, WRITERS
 from paimark.core.storage.open import keeps_from_stock, open_files
 from paimark.core.table.layout import Root
@@ -63,11 +64,10 @@ def writers_at_once(uri: str, root: Root, newest: Sequence[SnapshotRow]) -> Iter
         return
     users = [row.commit_user for row in newest[:_NEWEST]]
     if mixed := sorted(taking_turns(users)):
-        named = ", ".join(mixed[:3]) + (f" and {len(mixed) - 3} more" if len(mixed) > 3 else "")
         yield Verdict(
             "warning",
-            f"Several writers commit to it at once ({named}), and on an object store one can overwrite "
-            "another's commit",
+            f"Several writers commit to it at once ({some_of(mixed)}), and on an object store one can "
+            "overwrite another's commit",
             "Give all other writers one catalog that takes locks (lock.enabled). Paimark takes none: make "
             f"its changes while they rest. `paimark verify {root.table.word}` tells what was lost.",
         )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import TEXTS, ColumnType
 
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
-TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
 def type_name(text: str) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from paimark.core.errors import Refused
-from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.kind_signs import MERGE_ENGINES, merge_engine
 
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does, and Paimon's
 # library. "library": only that one does.
@@ -94,7 +94,6 @@ _CHAIN = "chain-table.enabled"
 _LINKS = ("scan.fallback-snapshot-branch", "scan.fallback-delta-branch")
 _SEVERITY = ("any", "python", "library", "refused")
 _NEWEST_MODES = ("default", "latest", "latest-full", "full")
-_ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 _BRANCHES = "Paimon reads rows of more than one branch by it"
 _READ_EACH = "Read the branches one by one: `t$branch_main`, `t$branch_<name>`."
 _FETCH = "`paimark jars fetch paimon` brings Paimon's own library, which reads it."
@@ -163,7 +162,13 @@ RULES: tuple[Rule, ...] = (
     Rule("scan.bounded.watermark"),
     Rule("scan.*", "refused", _always, "its effect on a scan is not known here", _STOCK),
     # Options that decide how rows of one key are merged.
-    Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
+    Rule(
+        "merge-engine",
+        "refused",
+        _unless(*MERGE_ENGINES),
+        f"merge engines are {', '.join(MERGE_ENGINES)}",
+        _STOCK,
+    ),
     _newer("sequence.snapshot-ordering", "refused", "2.0", _if_true, "no reader here merges rows by it"),
     _unmerged("*ignore-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-delete", "partial-update", _if_true),

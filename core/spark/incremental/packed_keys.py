@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from paimark.core.spark.merging.model import MergeRules
 from paimark.core.spark.merging.reading import KeyRows
 from paimark.core.spark.sort_keys import SortKey, end_to_end, is_text, sort_keys_of, text_values
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import WHOLE, ColumnType
 
 _BLOCK = 1024
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "DATE"})
 _WIDTHS = (np.uint8, np.uint16, np.uint32, np.uint64)
 
 _Indexes = NDArray[np.intp]
@@ -27,7 +26,7 @@ T = TypeVar("T")
 
 def is_whole(type_text: str) -> bool:
     """Whether values of the type are their own sort keys."""
-    return ColumnType.of(type_text).name in _WHOLE
+    return ColumnType.of(type_text).name in (*WHOLE, "DATE")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,10 @@ from typing import Any
 
 from paimark.core.errors import Corrupt
 from paimark.core.spark.merging.model import Unmergeable
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import BYTES, TEXTS, ColumnType
 from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 
 _INTEGERS = {**INTEGERS, "DATE": "<i", "TIME": "<i", "BOOLEAN": "<?"}
-_BYTES = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
 # The codes of a float and of its bits as an unsigned integer, and their width.
 _FLOATS = {"FLOAT": ("<f", "<I", 32), "DOUBLE": ("<d", "<Q", 64)}
 _MICROSECONDS = 6
@@ -45,7 +44,7 @@ def _value_of(type_text: str) -> _Value:
     if kind.name in _INTEGERS:
         code = _INTEGERS[kind.name]
         return lambda row, at: struct.unpack_from(code, row, at)[0]
-    if kind.name in _BYTES:
+    if kind.name in (*TEXTS, *BYTES):
         return variable
     if kind.name in _FLOATS:
         value, bits, width = _FLOATS[kind.name]

@@ -8,12 +8,12 @@ from typing import Any
 from paimark.core.cancelling import check_cancelled
 from paimark.core.spark.merging.keys import KeyReader
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import FRACTIONS, TEXTS, WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 from paimark.core.table.definition.stored_columns import KEY_PREFIX
 from paimark.core.table.records import SchemaField, TableSchema
 
-_WIDENED = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"), ("CHAR", "VARCHAR", "STRING"))
+_WIDENED = (WHOLE, FRACTIONS, TEXTS)
 
 
 def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> MergeRules:

@@ -23,7 +23,7 @@ from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.streaming.left import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.kind_signs import is_on, merge_engine
+from paimark.core.table.definition.kind_signs import MERGE_ENGINES, is_on, merge_engine
 from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests
 from paimark.core.table.records import Snapshot
 
@@ -31,8 +31,6 @@ KIND_COLUMN = "_row_kind"
 _UPDATE_BEFORE, _DELETE = "-U", "-D"
 # Plain rows; upserts, which may hide a delete; changes, each with its kind.
 RowForm = Literal["plain", "upserts", "changes"]
-# Merge engines that make a row from several: a commit adds only a part of it.
-_MERGED_FROM_PARTS = ("partial-update", "aggregation", "first-row")
 
 
 class MicroBatch:
@@ -139,7 +137,8 @@ class MicroBatch:
     def _require_whole_rows(self) -> None:
         """Raises `Refused` if a row that a commit adds is not the full row of its key."""
         name, engine = self._scan.name, merge_engine(self._schema.options)
-        if engine in _MERGED_FROM_PARTS:
+        # Another than the default makes a row from several: a commit adds only a part of it.
+        if engine in MERGE_ENGINES[1:]:
             raise Refused(
                 f"{name} has the merge engine {engine}: what a commit adds is not the row it makes",
                 "Set the table's changelog-producer to lookup or full-compaction.",

@@ -12,6 +12,12 @@ from paimark.core.quoting import quoted_if_needed
 
 _WORDS = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
 _NOT_NULL = " NOT NULL"
+# The families of types. Whole numbers and fractions from narrow to wide; INT and INTEGER are one.
+WHOLE = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
+FRACTIONS = ("FLOAT", "DOUBLE")
+NUMBERS = (*WHOLE, *FRACTIONS, "DECIMAL", "NUMERIC", "DEC")
+TEXTS = ("CHAR", "VARCHAR", "STRING")
+BYTES = ("BINARY", "VARBINARY", "BYTES")
 
 
 class ColumnType(NamedTuple):
@@ -52,7 +58,7 @@ class ColumnType(NamedTuple):
 
 
 # Java's texts of these values differ between its versions.
-_TEXTS_OF_JAVA = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
+_TEXTS_OF_JAVA = (*FRACTIONS, *BYTES)
 
 
 def names_legacy(options: Mapping[str, str]) -> bool:

@@ -37,9 +37,13 @@ def is_on(options: Mapping[str, str], name: str) -> bool:
     return options.get(name, "").strip().lower() == "true"
 
 
+# How rows of one key become one: the first is the default.
+MERGE_ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+
+
 def merge_engine(options: Mapping[str, str]) -> str:
     """How rows of one key become one, in small letters: stock Paimon accepts any case."""
-    return options.get("merge-engine", "").strip().lower() or "deduplicate"
+    return options.get("merge-engine", "").strip().lower() or MERGE_ENGINES[0]
 
 
 def leaves_out_new_files(options: Mapping[str, str], primary_keys: Collection[str]) -> bool:

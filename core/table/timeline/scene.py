@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from paimark.core.errors import NotFound, PaimarkError
-from paimark.core.figures import counted
+from paimark.core.figures import some_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, Root, TablePath, in_order_of_makers
@@ -23,8 +23,6 @@ T = TypeVar("T")
 
 # The number of main's newest archives that are also considered as parents of branches.
 _MOST_ARCHIVES = 8
-# The number of branches without a commit of their own that are named at the commit where they begin.
-_MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +152,7 @@ def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
     """Name branches without a commit of their own at the commit where they begin."""
     notes = {}
     for commit, names in newborn_branches(lanes).items():
-        more = f" and {counted(len(names) - _MOST_NAMED, 'more', 'more')}" if len(names) > _MOST_NAMED else ""
-        notes[commit] = (
-            f"{'branch' if len(names) == 1 else 'branches'} {', '.join(names[:_MOST_NAMED])}{more}"
-        )
+        notes[commit] = f"{'branch' if len(names) == 1 else 'branches'} {some_of(names)}"
     return _with_notes(lanes, notes.items())
 
 

@@ -6,12 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from paimark.core.errors import NotFound, Refused
-from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.definition.column_types import NUMBERS, TEXTS, type_text
 from paimark.core.table.records import SchemaField, TableSchema
 from paimark.core.travel.diff.versions import DiffVersion
-
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
-_TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ def comparable(pair: ColumnPair) -> bool:
         return True
     before, after = _plain_type(pair.old.type), _plain_type(pair.new.type)
     return before == after or any(
-        _base(before) in family and _base(after) in family for family in (_NUMBERS, _TEXTS)
+        _base(before) in family and _base(after) in family for family in (NUMBERS, TEXTS)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paimark.core.quoting import literal, quoted
-from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.definition.column_types import NUMBERS, ColumnType, type_text
 from paimark.core.text import distinct
 from paimark.core.travel.diff.page import CHANGE, LINES, TIMES, Page
 from paimark.core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
@@ -11,7 +11,6 @@ from paimark.core.travel.diff.sides import SIDE, Sides, field_of, one_type, orde
 _KIND = f"CASE WHEN o.{SIDE} IS NULL THEN 'added' WHEN n.{SIDE} IS NULL THEN 'removed' ELSE 'changed' END"
 _BOTH = f"o.{SIDE} AND n.{SIDE}"
 _ONLY = {"added": f"o.{SIDE} IS NULL", "removed": f"n.{SIDE} IS NULL", "changed": _BOTH}
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 
 
 def wide_sql(sides: Sides) -> str:
@@ -62,7 +61,7 @@ def _order(sides: Sides, page: Page) -> list[str]:
 def _is_number(sides: Sides, place: int) -> bool:
     pair = sides.pairs[place]
     fields = (pair.old, pair.new)
-    return all(field is not None and type_text(field.type).startswith(_NUMBERS) for field in fields)
+    return all(field is not None and ColumnType.of(type_text(field.type)).name in NUMBERS for field in fields)
 
 
 def _joined(sides: Sides, page: Page | None = None) -> str:
