@@ -66,5 +66,6 @@ def test_without_the_library_the_own_checks_remain(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
     assert refusals(context, "plain", set="'file.format' = 'avro'") == []
     assert refusals(context, "keyed", set="'bucket' = '2'") != []
