@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
-from paimark.core.errors import FileMissing, NotFound, PaimarkError, Refused, UsageError
+from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.native.values import value_at, value_reader
-from paimark.core.spark.protocol import Ask
-from paimark.core.spark.protocol import Version as Rows
-from paimark.core.table.definition.column_types import ColumnType, type_text
+from paimark.core.statements.one_version import VersionQuery, snapshot_of
+from paimark.core.table.definition.column_types import WHOLE, ColumnType, nullable, type_text
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -34,16 +32,13 @@ from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
 from paimark.core.table.records import Snapshot, TableSchema
-from paimark.core.travel.version import resolve_version
 from paimark.core.travel.when.versions import Version, versions
 
-_TABLE = "this"
 # Commits of these kinds leave the rows as they are.
 _ROWLESS = ("COMPACT", "ANALYZE")
 # More rows of one key are no key, and would be a long answer.
 _MOST_ROWS = 100
 _EPOCH = date(1970, 1, 1)
-_WHOLE = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
 
 Values = Mapping[str, Any]
 Kind = Literal["added", "changed", "removed", "there"]
@@ -92,10 +87,12 @@ class History:
         root, schema = self.root, self._schema()
         condition = _condition(schema, self.key)
         looked = versions(self.context.files, root, None, None)
-        candidates = list(self._candidates(root, schema, looked))
+        candidates = self._candidates(root, schema, looked)
         with engine_of(self.context) as engine:
-            reading = _Reading(self, engine, root, schema, condition, progress)
-            yield from _changes(looked[0], candidates, reading)
+            query = VersionQuery(
+                self.context, engine, root, schema, "*", condition, progress, f" LIMIT {_MOST_ROWS + 1}"
+            )
+            yield from _changes(looked[0], candidates, query)
 
     @property
     def root(self) -> Root:
@@ -127,9 +124,12 @@ class History:
     def _may_change(
         self, root: Root, schema: TableSchema, after: Version, may_hold: Callable[[ManifestEntry], bool]
     ) -> bool:
-        snapshot = self.snapshot(root, after)
+        snapshot = snapshot_of(self.context, root, after)
+        if snapshot is None:
+            # It has expired meanwhile: nothing is known of it.
+            return True
         # In some tables readers see rows only after a compaction.
-        if snapshot is None or (snapshot.commit_kind in _ROWLESS and not hides_written_rows(schema)):
+        if snapshot.commit_kind in _ROWLESS and not hides_written_rows(schema):
             return False
         if snapshot.index_manifest is not None and is_on(schema.options, "deletion-vectors.enabled"):
             # Rows of files that it does not name may be marked as deleted.
@@ -142,79 +142,55 @@ class History:
             return any(map(may_hold, read_manifests(files, paths)))
         return True
 
-    def snapshot(self, root: Root, version: Version) -> Snapshot | None:
-        """None if it has expired meanwhile."""
-        try:
-            return resolve_version(self.context.files, root, version.name).snapshot
-        except NotFound:
-            return None
 
+class _Found(NamedTuple):
+    """The rows after a commit that may have changed them, and the version before it."""
 
-class _Reading:
-    """Looks the rows up in one version after the other."""
-
-    def __init__(
-        self,
-        history: History,
-        engine: Engine,
-        root: Root,
-        schema: TableSchema,
-        condition: str,
-        progress: Progress,
-    ) -> None:
-        self._history, self._engine, self._root, self._progress = history, engine, root, progress
-        self._schema = schema.to_json().decode()
-        self._sql = f"SELECT * FROM {_TABLE} AS {_TABLE} WHERE {condition} LIMIT {_MOST_ROWS + 1}"
-
-    def rows(self, version: Version) -> tuple[Snapshot, tuple[Values, ...]] | None:
-        """None if the version has expired meanwhile. Raises `Refused`."""
-        table = self._history.table.full_name
-        snapshot = self._history.snapshot(self._root, version)
-        if snapshot is None:
-            return None
-        at = {_TABLE: Rows(self._root.branch, snapshot.to_json().decode())}
-        try:
-            answer = answer_of(self._engine, Ask(0, table, self._schema, at, self._sql), self._progress)
-        except PaimarkError:
-            if self._history.snapshot(self._root, version) is None:
-                return None
-            raise
-        found = sorted(answer.rows)
-        if len(found) > _MOST_ROWS:
-            raise Refused(
-                f"More than {_MOST_ROWS} rows of {table} have these values", "Name more columns with --key."
-            )
-        return snapshot, tuple(msgspec.json.decode(row) for row in found)
+    before: Version
+    after: Version
+    commit: Snapshot
+    rows: tuple[Values, ...]
 
 
 def _changes(
-    oldest: Version, candidates: Sequence[tuple[Version, Version]], reading: _Reading
+    oldest: Version, candidates: Iterable[tuple[Version, Version]], query: VersionQuery
 ) -> Iterator[Change]:
     """The rows are the same from one candidate to the next: only theirs are looked up."""
-    newer: tuple[Version, Version, Snapshot, tuple[Values, ...]] | None = None
+    newer: _Found | None = None
     for before, after in candidates:
-        if (found := reading.rows(after)) is None:
+        if (found := _rows(query, after)) is None:
+            # What changed there is told with the next newer commit.
+            newer = newer and newer._replace(before=before)
             continue
         if newer is not None:
             yield from _change(newer, found[1])
-        newer = before, after, *found
-    first = reading.rows(oldest)
+        newer = _Found(before, after, *found)
+    first = _rows(query, oldest)
     if newer is not None:
         yield from _change(newer, () if first is None else first[1])
     if first is not None and first[1]:
         yield Change("there", None, oldest, first[0], (), first[1])
 
 
-def _change(
-    newer: tuple[Version, Version, Snapshot, tuple[Values, ...]], older: tuple[Values, ...]
-) -> Iterator[Change]:
-    before, after, commit, rows = newer
+def _rows(query: VersionQuery, version: Version) -> tuple[Snapshot, tuple[Values, ...]] | None:
+    if (found := query.rows(version)) is None:
+        return None
+    snapshot, rows = found
+    if len(rows) > _MOST_ROWS:
+        raise Refused(
+            f"More than {_MOST_ROWS} rows of {query.root.table.full_name} have these values",
+            "Name more columns with --key.",
+        )
+    return snapshot, tuple(msgspec.json.decode(row) for row in sorted(rows))
+
+
+def _change(newer: _Found, older: tuple[Values, ...]) -> Iterator[Change]:
     # Without a key equal rows count by their number.
-    was, now = (Counter(map(msgspec.json.encode, each)) for each in (older, rows))
+    was, now = (Counter(map(msgspec.json.encode, each)) for each in (older, newer.rows))
     old, new = map(_decoded, (was - now, now - was))
     if old or new:
         kind: Kind = "changed" if old and new else "added" if new else "removed"
-        yield Change(kind, before, after, commit, old, new)
+        yield Change(kind, newer.before, newer.after, newer.commit, old, new)
 
 
 def _decoded(rows: Counter[bytes]) -> tuple[Values, ...]:
@@ -225,14 +201,11 @@ def _condition(schema: TableSchema, key: Mapping[str, str]) -> str:
     kinds = {field.name: field.type for field in schema.fields}
     parts = []
     for name, text in key.items():
-        if ColumnType.of(str(kinds[name])).name in _WHOLE and _known(str(kinds[name]), text) is None:
-            raise UsageError(f"{text} is no value of {name}, which is {_plain(kinds[name])}", "")
-        parts.append(f"{quoted(name)} = CAST({literal(text)} AS {type_text(_plain(kinds[name]))})")
+        kind = nullable(kinds[name])
+        if ColumnType.of(str(kind)).name in WHOLE and _known(str(kind), text) is None:
+            raise UsageError(f"{text} is no value of {name}, which is {kind}", "")
+        parts.append(f"{quoted(name)} = CAST({literal(text)} AS {type_text(kind)})")
     return " AND ".join(parts)
-
-
-def _plain(kind: object) -> object:
-    return kind.replace(" NOT NULL", "") if isinstance(kind, str) else kind
 
 
 def _ranges(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:
@@ -267,7 +240,7 @@ def _known(kind: str, text: str) -> Any:
     """The value as `value_reader` reads it; None for a type or a text that is not compared here."""
     column = ColumnType.of(kind)
     with suppress(ValueError, InvalidOperation):
-        if column.name in _WHOLE:
+        if column.name in WHOLE:
             return int(text)
         if column.name in ("VARCHAR", "STRING"):
             return text

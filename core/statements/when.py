@@ -9,20 +9,15 @@ from dataclasses import dataclass
 import msgspec
 
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
-from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.errors import NotFound
 from paimark.core.figures import age, counted, moment
-from paimark.core.spark.protocol import Ask
-from paimark.core.spark.protocol import Version as Rows
+from paimark.core.statements.one_version import VersionQuery
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.records import Snapshot
-from paimark.core.travel.version import resolve_version
 from paimark.core.travel.when.search import Count, Found, first_with_rows
 from paimark.core.travel.when.versions import Version, require_condition, versions
-
-_TABLE = "this"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +34,7 @@ class When:
     def find(self, progress: Progress, told: Callable[[Count], None] = lambda count: None) -> Found:
         """Search by halves; `told` is called with each count. Raises `NotFound` if no row is there now.
 
-        Each version is read with the columns that the table has now, so that a renamed column is found under
-        its name of now, and one that a version lacks is null there.
+        Each version is read with the columns that the table has now.
         """
         looked = self._versions()
         with self._counting(progress, told) as count:
@@ -77,35 +71,19 @@ class When:
         self, progress: Progress, told: Callable[[Count], None]
     ) -> Iterator[Callable[[Version], Count | None]]:
         condition, root = require_condition(self.condition), self.root
-        schema = Lineage(self.context.files, root).require_schema().to_json().decode()
-        # Without the alias, Spark would take WHERE for one, and a column in brackets for its columns.
-        sql = f"SELECT count(*) AS n FROM {_TABLE} AS {_TABLE} WHERE {condition}"
+        schema = Lineage(self.context.files, root).require_schema()
         with engine_of(self.context) as engine:
+            query = VersionQuery(self.context, engine, root, schema, "count(*) AS n", condition, progress)
 
             def count(version: Version) -> Count | None:
-                snapshot = self._snapshot(root, version)
-                if snapshot is None:
+                if (found := query.rows(version)) is None:
                     return None
-                rows = Rows(root.branch, snapshot.to_json().decode())
-                ask = Ask(0, self.table.full_name, schema, {_TABLE: rows}, sql)
-                try:
-                    [answer] = answer_of(engine, ask, progress).rows
-                except PaimarkError:
-                    # Reading it may fail because it has expired meanwhile.
-                    if self._snapshot(root, version) is None:
-                        return None
-                    raise
+                snapshot, [answer] = found
                 counted = Count(version, snapshot.time_millis, int(msgspec.json.decode(answer)["n"]))
                 told(counted)
                 return counted
 
             yield count
-
-    def _snapshot(self, root: Root, version: Version) -> Snapshot | None:
-        try:
-            return resolve_version(self.context.files, root, version.name).snapshot
-        except NotFound:
-            return None
 
 
 def sentences(found: Found, condition: str, table: TablePath, now_ms: int) -> Iterator[str]:
