@@ -29,7 +29,7 @@ from paimark.core.spark.writing.target import (
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.lineage.commits import Overwritten, require_last_commit
+from paimark.core.table.lineage.commits import Overwritten, note_last, require_last_commit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
 
@@ -98,7 +98,7 @@ class LibraryCommit:
         """
         try:
             require_last_commit(self._files, self._target.root)
-            return self._tried()
+            made = self._tried()
         except BaseException as error:
             if self.may_have_landed:
                 if isinstance(error, Overwritten) or not isinstance(error, Exception):
@@ -111,6 +111,9 @@ class LibraryCommit:
                 self._publisher.forget()
                 self._write.delete()
             raise
+        if made is not None:
+            note_last(self._files, self._target.root, made.snapshot.id, made.snapshot_json)
+        return made
 
     def _tried(self) -> Committed | None:
         began, tries = time.monotonic(), 0

@@ -21,7 +21,6 @@ from paimark.core.spark.library.written_table import WrittenTables, require_own_
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
-from paimark.core.table.lineage.commits import note_last
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.operations import COMPACTION
 
@@ -94,12 +93,9 @@ class LibraryCompaction:
                 return None
             require_own_files(files, root, work)
             try:
-                made = LibraryCommit(files, target, work).make()
+                return LibraryCommit(files, target, work).make()
             except Outdated:
                 continue
-            if made is not None:
-                note_last(files, root, made.snapshot.id, made.snapshot_json)
-            return made
         raise Refused(
             f"Others replaced files of {target.name} each of the {_TRIES} times that it was compacted",
             "Nothing was committed. Pause the job that compacts it, or leave the work to that.",

@@ -18,7 +18,6 @@ from paimark.core.spark.stores.access import HadoopStores, innermost
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.lineage.commits import note_last
 
 _RESCALED = "with a new bucket num"
 
@@ -143,10 +142,7 @@ class LibraryWrites:
         write = self._filled(
             target, lambda write: write.describe(found._jdf, list(columns), size), is_partial=False
         )
-        made = LibraryCommit(self.files, target, write).make()
-        if made is not None:
-            note_last(self.files, target.root, made.snapshot.id, made.snapshot_json)
-        return made
+        return LibraryCommit(self.files, target, write).make()
 
     @property
     def files(self) -> Files:
@@ -157,7 +153,6 @@ class LibraryWrites:
     ) -> Committed | None:
         made = (commit or LibraryCommit(self.files, target, write)).make()
         if made is not None:
-            note_last(self.files, target.root, made.snapshot.id, made.snapshot_json)
             made = made._replace(unseen=self.compaction.show(target, write))
         after_commit(target)
         return made

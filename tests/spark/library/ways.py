@@ -15,7 +15,6 @@ from paimark.core.spark.writing.named_target import find_target
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
-from paimark.core.table.lineage.commits import note_last
 from tests.interop.written import Table
 from tests.spark.library.session import writes_of
 
@@ -47,9 +46,7 @@ def write_begun(target: WriteTarget, batch: pa.RecordBatch, changed: pa.Table | 
 def commit_begun(target: WriteTarget, written: Any, files: Files | None = None) -> None:
     """`files`: the store as the commit sees it."""
     store = files or open_files(target.warehouse, target.options)
-    made = LibraryCommit(store, target, written).make()
-    if made is not None:
-        note_last(store, target.root, made.snapshot.id, made.snapshot_json)
+    LibraryCommit(store, target, written).make()
 
 
 def names_of(written: Any) -> set[str]:
