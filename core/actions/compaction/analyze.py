@@ -18,7 +18,7 @@ from paimark.core.actions.plan import Item, Outcome, Plan, Step
 from paimark.core.actions.rewrite.spark_rewrite import writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import nothing_lost
-from paimark.core.errors import NotFound, Refused
+from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.figures import size as file_size
 from paimark.core.figures import some_of
 from paimark.core.quoting import quoted
@@ -33,6 +33,8 @@ from paimark.core.table.manifests.files import size_of
 from paimark.core.table.names import near_names
 from paimark.core.table.operations import ANALYSIS
 from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.tokens import tokenize
 
 _TABLE = "analyzed"
 _ALL = "*"
@@ -148,7 +150,7 @@ def _columns(schema: TableSchema, named: str | None) -> tuple[SchemaField, ...]:
     known = {each.name: each for each in schema.fields}
     if named is None or not named.strip():
         return ()
-    names = [*known] if named.strip() == _ALL else [each.strip().strip("`") for each in named.split(",")]
+    names = [*known] if named.strip() == _ALL else _names(named)
     for name in names:
         if name not in known:
             raise NotFound(f"There is no column {name}", near_names(name, known))
@@ -156,6 +158,14 @@ def _columns(schema: TableSchema, named: str | None) -> tuple[SchemaField, ...]:
             hint = "Name the columns that have numbers, texts, bytes, dates or times."
             raise Refused(f"Column {name} is of type {kind}, which has no statistics", hint)
     return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def _names(text: str) -> list[str]:
+    cursor = TokenCursor(text, tokenize(text))
+    names = cursor.read_columns()
+    if rest := cursor.text(cursor.index):
+        raise UsageError(f"{rest} is no name of a column", "Write commas between the names: a, `b c`.")
+    return names
 
 
 def _kind(column: SchemaField) -> str:

@@ -42,6 +42,19 @@ class TokenCursor:
             index += 2
         return tuple(parts), index
 
+    def read_columns(self) -> list[str]:
+        """Move past names with commas between them. Raises `SqlRefused` for one with dots."""
+        names: list[str] = []
+        while self.is_name(self.index):
+            parts, behind = self.read_name(self.index)
+            if len(parts) > 1:
+                self.refuse(f"{'.'.join(parts)} is no column, but a part of one", "Name the whole column.")
+            names.append(parts[0])
+            self.index = behind
+            if not self.takes(","):
+                break
+        return names
+
     def parenthesis_end(self, index: int) -> int:
         """The index after the parenthesis that opens at `index`."""
         depth = 0

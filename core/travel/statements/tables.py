@@ -129,16 +129,7 @@ class _Reader(TokenCursor):
         if self.takes("FOR", "ALL", "COLUMNS"):
             columns = "*"
         elif self.takes("FOR", "COLUMNS"):
-            names = list[str]()
-            while self.is_name(self.index):
-                (name, *more), self.index = self.read_name(self.index)
-                if more:
-                    self.refuse("A field of a column has no statistics", form)
-                names.append(name)
-                if self.text(self.index) != ",":
-                    break
-                self.index += 1
-            columns = ", ".join(names)
+            columns = ", ".join(map(quoted, self.read_columns()))
         if self.text(self.index) or columns == "":
             self.refuse("ANALYZE TABLE ends with COMPUTE STATISTICS, or with columns", form)
         return columns
