@@ -98,6 +98,14 @@ def made(session: SparkSession, warehouse: Path, name: str, **definition: Any) -
     return table
 
 
+def partitioned(session: SparkSession, warehouse: Path, kind: str) -> ByLibrary:
+    """By `p` of that type."""
+    columns = {"p": kind, "k": "INT", "v": "INT"}
+    return made(
+        session, warehouse, "d.t", columns=columns, keys=["p", "k"], partition_keys=["p"], options=TWO
+    )
+
+
 @pytest.mark.parametrize("kind", long_but(KINDS, *OFTEN))
 def test_ours_and_theirs_come_to_what_theirs_alone_would(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession, kind: str
@@ -258,16 +266,7 @@ def test_deletes_by_a_column_of_row_kinds(
 def test_partitions_of_odd_names(tmp_path: Path, judge: Judge, spark_of_library: SparkSession) -> None:
     odd = ["", " ", "a b", "a=b", "%", "\u00fc", ".", "..", "a:b", "a\nb", "a'\"", "*", "{}", "null"]
     rows = [(value, index, index) for index, value in enumerate(odd)]
-    columns = {"p": "STRING", "k": "INT", "v": "INT"}
-    table = made(
-        spark_of_library,
-        tmp_path,
-        "d.t",
-        columns=columns,
-        keys=["p", "k"],
-        partition_keys=["p"],
-        options={"bucket": "2"},
-    )
+    table = partitioned(spark_of_library, tmp_path, "STRING")
     table.write(rows)
     assert of_stock(judge, table) == as_judged(rows)
     assert judge.misplaced(tmp_path, table.name) == []
@@ -278,17 +277,8 @@ def test_partitions_of_odd_names(tmp_path: Path, judge: Judge, spark_of_library:
 def test_rows_for_partitions_with_another_number_of_buckets_are_refused(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession
 ) -> None:
-    columns = {"p": "INT", "k": "INT", "v": "INT"}
     rows = [(p, k, k) for p in (1, 2) for k in range(8)]
-    table = made(
-        spark_of_library,
-        tmp_path,
-        "d.t",
-        columns=columns,
-        keys=["p", "k"],
-        partition_keys=["p"],
-        options={"bucket": "2"},
-    )
+    table = partitioned(spark_of_library, tmp_path, "INT")
     table.write(rows)
     schema = table.directory / "schema" / "schema-0"
     text = schema.read_text()

@@ -112,12 +112,8 @@ class StandInEngine:
     def _compact(self, order: Compact) -> int | None:
         """As Paimon's library: the files of one state, in the place of which is one other."""
         root = TABLE.root(order.branch)
-        target = WriteTarget(
-            warehouse=self._files.uri,
-            options={},
-            database=TABLE.database,
-            table=TABLE.name,
-            branch=order.branch,
+        target = self._target(
+            order.branch,
             follows_main=order.follows_main,
             schema=order.schema,
             commit_user=order.commit_user,
@@ -142,12 +138,8 @@ class StandInEngine:
         """As Paimon's library: rows of keys are added; of a table without keys, files are written again."""
         change, root = Changing.of_sql(sql), TABLE.root(order.root)
         schema = Lineage(self._files, root).require_schema()
-        target = WriteTarget(
-            warehouse=self._files.uri,
-            options={},
-            database=TABLE.database,
-            table=TABLE.name,
-            branch=order.root,
+        target = self._target(
+            order.root,
             follows_main=change.branch is None,
             schema=schema.to_json().decode(),
             commit_user=order.commit_user,
@@ -188,6 +180,10 @@ class StandInEngine:
         added = [Entry(ADD, self._writer.data_file(new, schema))] if new else []
         return [*(Entry(DELETE, each) for each in touched), *added]
 
+    def _target(self, branch: str | None, **more: Any) -> WriteTarget:
+        """`more` are the conditions and the kind of the commit."""
+        return WriteTarget(self._files.uri, {}, TABLE.database, TABLE.name, branch, **more)
+
     def _published(
         self, target: WriteTarget, latest: Snapshot, prepared: Prepared, delta: list[Entry], rows: Rows
     ) -> bool:
@@ -209,12 +205,8 @@ class StandInEngine:
         return False
 
     def _write(self, write: Write) -> None:
-        target = WriteTarget(
-            warehouse=self._files.uri,
-            options={},
-            database=TABLE.database,
-            table=TABLE.name,
-            branch=write.branch,
+        target = self._target(
+            write.branch,
             follows_main=write.follows_main,
             schema=write.schema,
             commit_user=write.commit_user,
