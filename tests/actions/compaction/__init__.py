@@ -1,0 +1,1 @@
+"""Tests of what leaves a table's rows as they are."""
