@@ -14,10 +14,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util;
-import scala.Function1;
+import paimark.clauses.Rewrite;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /** A table with the rows of a data frame. */
 public final class FrameTable extends PreparedTable {
@@ -31,7 +30,7 @@ public final class FrameTable extends PreparedTable {
     @Override
     public LogicalPlan plan(Seq<AttributeReference> columns) {
         // Spark has told equal columns apart before: each use of the frame needs columns of its own.
-        LogicalPlan rows = (LogicalPlan) plan.transformAllExpressions(new Renumbering());
+        LogicalPlan rows = (LogicalPlan) plan.transformAllExpressions(new Rewrite<>(new Renumbering()::renumbered));
         List<NamedExpression> made = new ArrayList<>();
         for (int number = 0; number < columns.length(); number++) {
             AttributeReference as = columns.apply(number);
@@ -43,32 +42,25 @@ public final class FrameTable extends PreparedTable {
     }
 
     /** Gives all columns of a plan new numbers. */
-    private static final class Renumbering extends AbstractPartialFunction<Expression, Expression> {
+    private static final class Renumbering {
         private final Map<ExprId, ExprId> numbers = new HashMap<>();
 
-        @Override
-        public boolean isDefinedAt(Expression expression) {
-            return expression instanceof AttributeReference || expression instanceof Alias;
-        }
-
-        @Override
-        @SuppressWarnings("unchecked")
-        public <A extends Expression, B> B applyOrElse(A expression, Function1<A, B> otherwise) {
+        Expression renumbered(Expression expression) {
             if (expression instanceof AttributeReference) {
                 AttributeReference column = (AttributeReference) expression;
-                return (B) column.withExprId(renewed(column.exprId()));
+                return column.withExprId(renewed(column.exprId()));
             }
-            if (expression instanceof Alias) {
-                Alias alias = (Alias) expression;
-                return (B) alias.copy(
-                        alias.child(),
-                        alias.name(),
-                        renewed(alias.exprId()),
-                        alias.qualifier(),
-                        alias.explicitMetadata(),
-                        alias.nonInheritableMetadataKeys());
+            if (!(expression instanceof Alias)) {
+                return null;
             }
-            return otherwise.apply(expression);
+            Alias alias = (Alias) expression;
+            return alias.copy(
+                    alias.child(),
+                    alias.name(),
+                    renewed(alias.exprId()),
+                    alias.qualifier(),
+                    alias.explicitMetadata(),
+                    alias.nonInheritableMetadataKeys());
         }
 
         private ExprId renewed(ExprId number) {

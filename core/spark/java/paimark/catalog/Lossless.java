@@ -30,8 +30,7 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegralType;
 import org.apache.spark.unsafe.types.UTF8String;
-import scala.Function1;
-import scala.runtime.AbstractPartialFunction;
+import paimark.clauses.Rewrite;
 
 /** Refuses, while rows are written, values that Spark's own assignment to a column would round or cut. */
 public final class Lossless extends Rule<LogicalPlan> {
@@ -48,8 +47,8 @@ public final class Lossless extends Rule<LogicalPlan> {
     /** With checks of all values that the plan assigns to columns. */
     public static LogicalPlan checked(LogicalPlan plan) {
         // Names are known a level above the casts: those first.
-        LogicalPlan named = (LogicalPlan) plan.transformAllExpressions(new Checking(true));
-        return (LogicalPlan) named.transformAllExpressions(new Checking(false));
+        LogicalPlan named = (LogicalPlan) plan.transformAllExpressions(new Rewrite<>(Lossless::named));
+        return (LogicalPlan) named.transformAllExpressions(new Rewrite<>(Lossless::unnamed));
     }
 
     private static boolean keepsValues(Object target) {
@@ -62,79 +61,64 @@ public final class Lossless extends Rule<LogicalPlan> {
                         && ((RowLevelOperationTable) table).table() instanceof KeepsValues);
     }
 
-    private static final class Checking extends AbstractPartialFunction<Expression, Expression> {
-        private final boolean isNamed;
-
-        Checking(boolean isNamed) {
-            this.isNamed = isNamed;
+    private static Expression named(Expression expression) {
+        if (!(expression instanceof CheckOverflowInTableInsert)) {
+            return null;
         }
+        CheckOverflowInTableInsert check = (CheckOverflowInTableInsert) expression;
+        return mayLose(check.child()) ? checked((Cast) check.child(), check, "Column " + check.columnName()) : null;
+    }
 
-        @Override
-        public boolean isDefinedAt(Expression expression) {
-            if (isNamed) {
-                return expression instanceof CheckOverflowInTableInsert
-                        && mayLose(((CheckOverflowInTableInsert) expression).child());
-            }
-            return mayLose(expression);
+    private static Expression unnamed(Expression expression) {
+        if (!mayLose(expression)) {
+            return null;
         }
+        String column = "A column of " + expression.dataType().simpleString();
+        return checked((Cast) expression, expression, column);
+    }
 
-        private static boolean mayLose(Expression expression) {
-            if (!(expression instanceof Cast) || !expression.resolved()) {
-                return false;
-            }
-            Cast cast = (Cast) expression;
-            boolean isNew = cast.getTagValue(Cast$.MODULE$.BY_TABLE_INSERTION()).isDefined()
-                    && cast.getTagValue(CHECKED).isEmpty();
-            DataType from = cast.child().dataType(), to = cast.dataType();
-            boolean isApproximate =
-                    from instanceof IntegralType && (to instanceof FloatType || to instanceof DoubleType);
-            return isNew && (isApproximate || !Cast$.MODULE$.canUpCast(from, to));
+    private static boolean mayLose(Expression expression) {
+        if (!(expression instanceof Cast) || !expression.resolved()) {
+            return false;
         }
+        Cast cast = (Cast) expression;
+        boolean isNew = cast.getTagValue(Cast$.MODULE$.BY_TABLE_INSERTION()).isDefined()
+                && cast.getTagValue(CHECKED).isEmpty();
+        DataType from = cast.child().dataType(), to = cast.dataType();
+        boolean isApproximate =
+                from instanceof IntegralType && (to instanceof FloatType || to instanceof DoubleType);
+        return isNew && (isApproximate || !Cast$.MODULE$.canUpCast(from, to));
+    }
 
-        @Override
-        @SuppressWarnings("unchecked")
-        public <A extends Expression, B> B applyOrElse(A expression, Function1<A, B> otherwise) {
-            if (!isDefinedAt(expression)) {
-                return otherwise.apply(expression);
-            }
-            if (expression instanceof CheckOverflowInTableInsert) {
-                CheckOverflowInTableInsert check = (CheckOverflowInTableInsert) (Expression) expression;
-                return (B) checked((Cast) check.child(), check, "Column " + check.columnName());
-            }
-            String column = "A column of " + expression.dataType().simpleString();
-            return (B) checked((Cast) (Expression) expression, expression, column);
+    private static Expression checked(Cast cast, Expression assigned, String column) {
+        cast.setTagValue(CHECKED, true);
+        DataType from = cast.child().dataType(), to = cast.dataType();
+        boolean isFraction = to instanceof FloatType || to instanceof DoubleType;
+        Expression lossy;
+        if ((from instanceof DoubleType || from instanceof DecimalType) && isFraction) {
+            // A fraction may lose digits, as usual with floats, but not its magnitude.
+            Object infinity =
+                    to instanceof FloatType ? (Object) Float.POSITIVE_INFINITY : (Object) Double.POSITIVE_INFINITY;
+            Expression size = new Abs(converted(cast, cast.child(), DataTypes.DoubleType), false);
+            lossy = new And(
+                    new EqualTo(new Abs(cast, false), new Literal(infinity, to)),
+                    new Not(new EqualTo(size, new Literal(Double.POSITIVE_INFINITY, DataTypes.DoubleType))));
+        } else {
+            lossy = new Not(new EqualNullSafe(converted(cast, cast, from), cast.child()));
         }
+        Expression message = new Concat(PythonUtils.toSeq(List.of(
+                text(column + " can't hold "),
+                converted(cast, cast.child(), DataTypes.StringType),
+                text(" as it is"))));
+        Expression error = converted(cast, new RaiseError(message), to);
+        return new If(lossy, error, assigned);
+    }
 
-        private static Expression checked(Cast cast, Expression assigned, String column) {
-            cast.setTagValue(CHECKED, true);
-            DataType from = cast.child().dataType(), to = cast.dataType();
-            boolean isFraction = to instanceof FloatType || to instanceof DoubleType;
-            Expression lossy;
-            if ((from instanceof DoubleType || from instanceof DecimalType) && isFraction) {
-                // A fraction may lose digits, as usual with floats, but not its magnitude.
-                Object infinity =
-                        to instanceof FloatType ? (Object) Float.POSITIVE_INFINITY : (Object) Double.POSITIVE_INFINITY;
-                Expression size = new Abs(converted(cast, cast.child(), DataTypes.DoubleType), false);
-                lossy = new And(
-                        new EqualTo(new Abs(cast, false), new Literal(infinity, to)),
-                        new Not(new EqualTo(size, new Literal(Double.POSITIVE_INFINITY, DataTypes.DoubleType))));
-            } else {
-                lossy = new Not(new EqualNullSafe(converted(cast, cast, from), cast.child()));
-            }
-            Expression message = new Concat(PythonUtils.toSeq(List.of(
-                    text(column + " can't hold "),
-                    converted(cast, cast.child(), DataTypes.StringType),
-                    text(" as it is"))));
-            Expression error = converted(cast, new RaiseError(message), to);
-            return new If(lossy, error, assigned);
-        }
+    private static Cast converted(Cast like, Expression value, DataType to) {
+        return new Cast(value, to, like.timeZoneId(), EvalMode.TRY());
+    }
 
-        private static Cast converted(Cast like, Expression value, DataType to) {
-            return new Cast(value, to, like.timeZoneId(), EvalMode.TRY());
-        }
-
-        private static Expression text(String text) {
-            return new Literal(UTF8String.fromString(text), DataTypes.StringType);
-        }
+    private static Expression text(String text) {
+        return new Literal(UTF8String.fromString(text), DataTypes.StringType);
     }
 }

@@ -22,9 +22,7 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.command.DescribeQueryCommand;
 import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.types.DataTypes;
-import scala.Function1;
 import scala.Option;
-import scala.runtime.AbstractPartialFunction;
 
 /** A statement's plan before the analysis, its tables, and the clauses that were taken out. */
 final class Parsed {
@@ -178,10 +176,10 @@ final class Parsed {
 
     /** The plan in which tables have these states, or else those of their own clauses. */
     LogicalPlan with(Map<Integer, Pin> pins, SparkSession session) {
-        return with(plan, new Rewriting(pins, session));
+        return with(plan, new Rewrite<>(new States(pins, session)::instead));
     }
 
-    private static LogicalPlan with(LogicalPlan plan, Rewriting rewriting) {
+    private static LogicalPlan with(LogicalPlan plan, Rewrite<LogicalPlan> rewriting) {
         if (plan instanceof ExplainCommand) {
             ExplainCommand explain = (ExplainCommand) plan;
             return explain.copy(with(explain.logicalPlan(), rewriting), explain.mode());
@@ -196,30 +194,18 @@ final class Parsed {
         return (LogicalPlan) whole.transformUpWithSubqueries(rewriting);
     }
 
-    private final class Rewriting extends AbstractPartialFunction<LogicalPlan, LogicalPlan> {
+    private final class States {
         private final Map<Integer, Pin> pins;
         private final Map<Integer, Use> own = new HashMap<>();
         private final SparkSession session;
 
-        Rewriting(Map<Integer, Pin> pins, SparkSession session) {
+        States(Map<Integer, Pin> pins, SparkSession session) {
             this.pins = pins;
             this.session = session;
             uses().forEach(use -> own.put(use.start, use));
         }
 
-        @Override
-        public boolean isDefinedAt(LogicalPlan node) {
-            return instead(node) != null;
-        }
-
-        @Override
-        @SuppressWarnings("unchecked")
-        public <A extends LogicalPlan, B> B applyOrElse(A node, Function1<A, B> otherwise) {
-            LogicalPlan instead = instead(node);
-            return instead == null ? otherwise.apply(node) : (B) instead;
-        }
-
-        private LogicalPlan instead(LogicalPlan node) {
+        LogicalPlan instead(LogicalPlan node) {
             boolean isRelation = node instanceof UnresolvedRelation;
             if (!isRelation && !(node instanceof UnresolvedTableOrView)) {
                 return null;

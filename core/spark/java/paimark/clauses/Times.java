@@ -29,10 +29,8 @@ import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.types.DataTypes;
-import scala.Function1;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /** Evaluates the times of clauses, all as of one present, without a job. */
 final class Times {
@@ -90,7 +88,7 @@ final class Times {
 
     /** The expression with the present, and with Spark's functions for those that only Flink has. */
     Expression known(Expression expression) {
-        return (Expression) expression.transformUp(new Known());
+        return (Expression) expression.transformUp(new Rewrite<>(this::replacement));
     }
 
     private Object evaluated(Expression expression, Clause clause) {
@@ -118,57 +116,43 @@ final class Times {
         return PythonUtils.toSeq(items);
     }
 
-    private final class Known extends AbstractPartialFunction<Expression, Expression> {
-        @Override
-        public boolean isDefinedAt(Expression each) {
-            return replacement(each) != null;
+    private Expression replacement(Expression each) {
+        if (each instanceof UnresolvedAttribute) {
+            Seq<String> parts = ((UnresolvedAttribute) each).nameParts();
+            return parts.length() == 1 ? present(parts.head()) : null;
         }
+        if (!(each instanceof UnresolvedFunction) || ((UnresolvedFunction) each).nameParts().length() > 1) {
+            return null;
+        }
+        UnresolvedFunction call = (UnresolvedFunction) each;
+        String name = call.nameParts().head().toUpperCase(Locale.ROOT);
+        Seq<Expression> arguments = call.arguments();
+        if (arguments.isEmpty()) {
+            return present(name);
+        }
+        if (!name.equals("TO_TIMESTAMP_LTZ") || arguments.length() != 2) {
+            return null;
+        }
+        String digits = arguments.apply(1).toString();
+        String counted = digits.equals("0") ? "timestamp_seconds" : digits.equals("3") ? "timestamp_millis" : "";
+        return counted.isEmpty()
+                ? null
+                : UnresolvedFunction$.MODULE$.apply(counted, seq(List.of(arguments.head())), false);
+    }
 
-        @Override
-        @SuppressWarnings("unchecked")
-        public <A extends Expression, B> B applyOrElse(A each, Function1<A, B> otherwise) {
-            Expression instead = replacement(each);
-            return instead == null ? otherwise.apply(each) : (B) instead;
+    private Expression present(String name) {
+        String word = name.toUpperCase(Locale.ROOT);
+        if (!Digits.PRESENT.contains(word)) {
+            return null;
         }
-
-        private Expression replacement(Expression each) {
-            if (each instanceof UnresolvedAttribute) {
-                Seq<String> parts = ((UnresolvedAttribute) each).nameParts();
-                return parts.length() == 1 ? present(parts.head()) : null;
-            }
-            if (!(each instanceof UnresolvedFunction) || ((UnresolvedFunction) each).nameParts().length() > 1) {
-                return null;
-            }
-            UnresolvedFunction call = (UnresolvedFunction) each;
-            String name = call.nameParts().head().toUpperCase(Locale.ROOT);
-            Seq<Expression> arguments = call.arguments();
-            if (arguments.isEmpty()) {
-                return present(name);
-            }
-            if (!name.equals("TO_TIMESTAMP_LTZ") || arguments.length() != 2) {
-                return null;
-            }
-            String digits = arguments.apply(1).toString();
-            String counted = digits.equals("0") ? "timestamp_seconds" : digits.equals("3") ? "timestamp_millis" : "";
-            return counted.isEmpty()
-                    ? null
-                    : UnresolvedFunction$.MODULE$.apply(counted, seq(List.of(arguments.head())), false);
+        ZoneId zone = ZoneId.of(session.sessionState().conf().sessionLocalTimeZone(), ZoneId.SHORT_IDS);
+        LocalDateTime here = LocalDateTime.ofInstant(Instant.ofEpochMilli(now), zone);
+        if (word.equals("LOCALTIMESTAMP")) {
+            long local = here.toInstant(ZoneOffset.UTC).toEpochMilli() * 1000;
+            return new Literal(local, DataTypes.TimestampNTZType);
         }
-
-        private Expression present(String name) {
-            String word = name.toUpperCase(Locale.ROOT);
-            if (!Digits.PRESENT.contains(word)) {
-                return null;
-            }
-            ZoneId zone = ZoneId.of(session.sessionState().conf().sessionLocalTimeZone(), ZoneId.SHORT_IDS);
-            LocalDateTime here = LocalDateTime.ofInstant(Instant.ofEpochMilli(now), zone);
-            if (word.equals("LOCALTIMESTAMP")) {
-                long local = here.toInstant(ZoneOffset.UTC).toEpochMilli() * 1000;
-                return new Literal(local, DataTypes.TimestampNTZType);
-            }
-            return word.endsWith("DATE")
-                    ? new Literal((int) here.toLocalDate().toEpochDay(), DataTypes.DateType)
-                    : new Literal(now * 1000, DataTypes.TimestampType);
-        }
+        return word.endsWith("DATE")
+                ? new Literal((int) here.toLocalDate().toEpochDay(), DataTypes.DateType)
+                : new Literal(now * 1000, DataTypes.TimestampType);
     }
 }
