@@ -38,6 +38,7 @@ from paimark.core.travel.when.versions import Version, versions
 _ROWLESS = ("COMPACT", "ANALYZE")
 # More rows of one key are no key, and would be a long answer.
 _MOST_ROWS = 100
+_FIRST = 1
 _EPOCH = date(1970, 1, 1)
 
 Values = Mapping[str, Any]
@@ -48,8 +49,8 @@ Kind = Literal["added", "changed", "removed", "there"]
 class Change:
     """What came with `after`, or between the two if snapshots between them have expired.
 
-    `old` and `new` are the rows that differ. Kind `there`: `new` are the rows of the oldest version, and
-    nobody knows how they came; `before` is None then.
+    `old` and `new` are the rows that differ. `before` is None for the oldest version: of kind `there`, unless
+    it is a table's first commit, are its rows, and nobody knows how they came.
     """
 
     kind: Kind
@@ -169,7 +170,9 @@ def _changes(
     if newer is not None:
         yield from _change(newer, () if first is None else first[1])
     if first is not None and first[1]:
-        yield Change("there", None, oldest, first[0], (), first[1])
+        # A table's rows of its first commit came with that.
+        kind: Kind = "added" if first[0].id == _FIRST else "there"
+        yield Change(kind, None, oldest, first[0], (), first[1])
 
 
 def _rows(query: VersionQuery, version: Version) -> tuple[Snapshot, tuple[Values, ...]] | None:

@@ -20,6 +20,7 @@ from paimark.core.errors import UsageError
 from paimark.core.figures import moment
 from paimark.core.statements.history import Change, History, Values
 from paimark.core.table.catalog import find_table
+from paimark.core.table.records import COMMIT_USER, Snapshot
 
 _NAMES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "old", "new", "before_version")
 
@@ -82,11 +83,17 @@ def _lines(change: Change) -> list[str]:
     if change.before is not None and change.after.snapshot_id > change.before.snapshot_id + 1:
         title = f"{when}, or since {change.before.label} in snapshots that have expired: {change.kind}"
     else:
-        job = job_of(commit.commit_user)
-        title = f"{when}, by {engine_of(commit.writer_version)}{f' ({job})' if job else ''}: {change.kind}"
+        title = f"{when}, by {_writer(commit)}: {change.kind}"
     if columns := list(change.columns):
         return [title, *(f"  {name}: {_text(old)} -> {_text(new)}" for name, old, new in columns)]
     return [title, *_cells("- ", change.old), *_cells("+ ", change.new)]
+
+
+def _writer(commit: Snapshot) -> str:
+    if commit.commit_user.startswith(COMMIT_USER):
+        return "Paimark"
+    job = job_of(commit.commit_user)
+    return engine_of(commit.writer_version) + (f" ({job})" if job else "")
 
 
 def _cells(sign: str, rows: tuple[Values, ...]) -> list[str]:

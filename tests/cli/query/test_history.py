@@ -102,7 +102,7 @@ def test_rows_without_a_key(history: Paimark) -> None:
     assert [(row["snapshot_id"], row["change"], [new["price"] for new in row["new"]]) for row in rows] == [
         (3, "added", [2.0]),
         (2, "added", [1.0]),
-        (1, "there", [1.0]),
+        (1, "added", [1.0]),
     ]
     assert history("history", "past.rows", "--key", "id=2").out == "No version that is left has such a row.\n"
 
