@@ -113,7 +113,8 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     """Run a query over versions of a table, by their names in `versions`.
 
     The answer is one `TaskResult` with a few rows; with `streams`, any number of them in several.
-    `texts` are views with one text column, `line`.
+    `texts` are views with one text column, `line`. Only with `reads_others` it may read tables of the
+    warehouse too.
     """
 
     number: int
@@ -123,6 +124,7 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     sql: str
     texts: Mapping[str, tuple[str, ...]] = {}
     streams: bool = False
+    reads_others: bool = False
 
 
 class Write(msgspec.Struct, frozen=True, tag=True):

@@ -15,7 +15,9 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.orders.named import named_versions, temporary_view
+from paimark.core.spark.engine.planned.uses import pins
 from paimark.core.spark.engine.session_state import EngineSession
+from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.protocol import (
     COMMON,
     PARTITIONS,
@@ -46,7 +48,18 @@ _MOST_CHANGED = 500_000
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
     """The rows of a query as JSON objects."""
     with named_versions(session, order) as named:
-        return tuple(session.views.query(order.sql, named).toJSON().collect())
+        others, pinned = _others(session, order) if order.reads_others else ({}, "")
+        frame = session.views.query(order.sql, {**named, **others}, pinned)
+        return tuple(frame.toJSON().collect())
+
+
+def _others(session: EngineSession, order: Ask) -> tuple[dict[str, OpenedTable], str]:
+    """The tables of the warehouse that the query reads beside its versions, and what pins them."""
+    opener, views, database = session.opener(), session.views, session.state.database
+    uses = [each for each in views.uses(order.sql, opener.now_ms) if each.parts[0] not in order.versions]
+    resolved = [found for use in uses if (found := opener.resolve(order.sql, use)) is not None]
+    named = views.names([opener.open(each) for each in resolved])
+    return named, pins(order.sql, ((name, table.use) for name, table in named.items()), database)
 
 
 def answers(
