@@ -21,10 +21,8 @@ from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
 from paimark.core.cli.checks.doctor_forks import fork_verdicts
-from paimark.core.cli.checks.doctor_readers import on_paper, one_file
-from paimark.core.cli.checks.doctor_spark import cluster_has, cluster_needs
+from paimark.core.cli.checks.doctor_readers import cluster_has, cluster_needs, on_paper, one_file, unseen_rows
 from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
-from paimark.core.cli.checks.doctor_unseen import unseen_rows
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -14,8 +16,8 @@ from paimark.core.cli.query.narrator import Narrator
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.export import FORMATS
-from paimark.core.export.target_file import target_file
 from paimark.core.figures import counted, seconds
+from paimark.core.regular_files import is_in_the_way
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import (
     Batch,
@@ -27,6 +29,7 @@ from paimark.core.spark.protocol import (
     Reading,
     StageProgress,
 )
+from paimark.core.working_directory import absolute
 
 
 class RowSink(Protocol):
@@ -146,3 +149,31 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+_HINT = "Name a file in a directory that exists and may be written to."
+
+
+def target_file(path: Path) -> Path:
+    """The file itself, where links lead to it. Raises `UsageError` if it can't be written."""
+    target = Path(os.path.realpath(absolute(str(path))))
+    if is_in_the_way(target):
+        kind = "a directory" if target.is_dir() else "no regular file"
+        raise UsageError(f"{path} is {kind}, and is not written over", _HINT)
+    try:
+        _require_possible(target)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror or error}", _HINT) from error
+    return target
+
+
+def _require_possible(target: Path) -> None:
+    # Raises for a name that is too long.
+    with suppress(FileNotFoundError):
+        target.stat()
+        if not os.access(target, os.W_OK):
+            raise PermissionError("it may not be changed")
+    # As `ResultFile` does it: beside the target, which stays as it is until all rows are written.
+    tried = target.with_name(f".paimark-{uuid.uuid4().hex}")
+    tried.open("xb").close()
+    tried.unlink()

@@ -26,7 +26,6 @@ from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.pane_rows import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
-from paimark.tui.panes.timeline.past_events import read_past_events
 from paimark.tui.panes.timeline.row_objects import actions_of
 from paimark.tui.panes.timeline.timeline_rows import (
     COLUMNS,
@@ -35,6 +34,7 @@ from paimark.tui.panes.timeline.timeline_rows import (
     View,
     Woven,
     detail_of,
+    read_past_events,
     unfolded_for,
     version_of,
 )
