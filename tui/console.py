@@ -21,8 +21,8 @@ from paimark.core.cells import cut
 from paimark.core.config import Settings
 from paimark.core.figures import counted, seconds
 from paimark.tui.keymap import ANYWHERE, hidden
+from paimark.tui.keys.bindings import latin
 from paimark.tui.keys.early_keys import ClosingKey, EarlyKeys, Typed
-from paimark.tui.keys.layouts import latin
 from paimark.tui.messages import Copied, LogLineAdded, StatusShown
 from paimark.tui.mouse import TakesMouse
 from paimark.tui.named_keys import how_to_quit, key, quit_key

@@ -14,8 +14,7 @@ from paimark.core.actions.roots import guard_tags
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.figures import counted as so_many
-from paimark.core.space.counts import Count, Counts, counted
-from paimark.core.space.holders import Holder, holders
+from paimark.core.space.holders import Count, Counts, Holder, counted, holders
 from paimark.core.space.report import BucketRow, SpaceKind, SpaceReport, SpaceRow
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.table.definition.file_sizes import small_below

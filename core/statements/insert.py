@@ -25,7 +25,7 @@ from paimark.core.statements.row_statement import (
 )
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.manifests.binary_row import INTEGERS
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.manifests.partitions import RowTexts, sql_timestamp

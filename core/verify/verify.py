@@ -32,8 +32,7 @@ from paimark.core.verify.orphans import (
     left_over,
     owner_of,
 )
-from paimark.core.verify.problems import Problems
-from paimark.core.verify.report import ProblemCause, VerifyReport
+from paimark.core.verify.report import ProblemCause, Problems, VerifyReport
 from paimark.core.verify.versions import Versions, versions
 
 DAY_MS = 24 * 3600 * 1000

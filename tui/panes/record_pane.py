@@ -14,11 +14,10 @@ from textual.message import Message
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows, RowsReport
+from paimark.tui.panes.pane import Desk, PaneRows, RowsReport
 from paimark.tui.records.marks import Mark, mark_of
 from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import RowActions

@@ -18,7 +18,7 @@ from paimark.core.table.records import Savepoint, Tag
 from paimark.core.table.savepoints import SavepointManager
 from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.record_key import RecordKey, commit_of
 from paimark.tui.records.sources import GridColumn, Records

@@ -22,8 +22,7 @@ from paimark.tui.formats import format_value
 from paimark.tui.messages import LogLineAdded
 from paimark.tui.named_keys import key
 from paimark.tui.opening import PAGE, Newest
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.records.record_key import (
     CommitKey,

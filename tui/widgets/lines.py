@@ -11,7 +11,7 @@ from textual import events
 from textual.strip import Strip
 
 from paimark.core.cells import cut, width_of
-from paimark.tui.terminal.links import link_in
+from paimark.tui.terminal.cells import link_in
 from paimark.tui.theme import Line, Piece, inks_over
 from paimark.tui.widgets.painted import Painted
 

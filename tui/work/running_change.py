@@ -13,8 +13,7 @@ from textual.message import Message
 
 from paimark.core.actions.change.journal import TableGone, TakenOver
 from paimark.core.actions.context import Context, Counting
-from paimark.core.actions.many.applying import PartlyDone
-from paimark.core.actions.many.words import parts_done
+from paimark.core.actions.many.applying import PartlyDone, parts_done
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.actions.recover import has_left
 from paimark.core.actions.registry import Action

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from paimark.core.actions.change.journal import JournaledChange
 from paimark.core.actions.change.operations import Stacks, stacks
 from paimark.core.actions.context import Context
-from paimark.core.actions.many.words import listed
+from paimark.core.actions.many.applying import listed
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import Group, Operation, read_operations
 

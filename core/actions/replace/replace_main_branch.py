@@ -21,10 +21,16 @@ from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
-from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
-from paimark.core.actions.replace.parting import part
+from paimark.core.actions.replace.checks import (
+    as_planned,
+    is_whole_copy,
+    late_in,
+    nothing_came,
+    require_free,
+    require_still,
+)
 from paimark.core.actions.replace.plan import describe
-from paimark.core.actions.replace.point_main import PointMain
+from paimark.core.actions.replace.point_main import PointMain, part
 from paimark.core.actions.replace.pointer import (
     Replacement,
     Sides,
@@ -39,7 +45,6 @@ from paimark.core.actions.replace.pointer import (
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.replace.takeover import survey_takeover
-from paimark.core.actions.replace.untouched import is_whole_copy, nothing_came
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.stray_commits import stray_commits

@@ -51,8 +51,7 @@ from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
 from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.verify import verify
-from paimark.core.verify.expired import expired_elsewhere, summed_up
-from paimark.core.verify.lists import missing_lists
+from paimark.core.verify.expired import expired_elsewhere, missing_lists, summed_up
 from paimark.core.verify.lost import overwritten_commits
 from paimark.core.verify.versions import Versions, versions
 

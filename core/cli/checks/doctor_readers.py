@@ -19,8 +19,14 @@ from paimark.core.spark.stores.addresses import Store, store_of
 from paimark.core.spark.stores.jars.cached import cached_jars
 from paimark.core.spark.stores.jars.fetching import require_fitting
 from paimark.core.spark.stores.jars.lists import jar_sets
-from paimark.core.spark.stores.lacks import SLOWLY, how_to_add, incomplete, of_other_hadoop
-from paimark.core.spark.stores.named import named_files, named_packages
+from paimark.core.spark.stores.lacks import (
+    SLOWLY,
+    how_to_add,
+    incomplete,
+    named_files,
+    named_packages,
+    of_other_hadoop,
+)
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import databases, find_table, tables

@@ -31,8 +31,7 @@ from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished,
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import find_table
 from paimark.core.travel.diff.diff import Difference, make_difference
-from paimark.core.travel.diff.page import Page
-from paimark.core.travel.diff.rows import DiffRow, Totals
+from paimark.core.travel.diff.rows import DiffRow, Page, Totals
 from paimark.core.travel.diff.versions import find_version, parse_version
 
 

@@ -61,7 +61,7 @@ class Narrator:
 
     def point(self, text: str, position: int) -> None:
         """Show the line of a text at a position, with a caret below it."""
-        from paimark.core.travel.parse.pointing import pointed
+        from paimark.core.travel.parse.errors import pointed
 
         columns = shutil.get_terminal_size().columns if self.is_live else _COLUMNS
         for line in pointed(text, position, columns - len(_INDENT) - 1):

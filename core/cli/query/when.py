@@ -23,8 +23,14 @@ from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.travel.when.search import Count, Found, first_with_rows
-from paimark.core.travel.when.versions import Version, require_condition, versions
+from paimark.core.travel.when.versions import (
+    Count,
+    Found,
+    Version,
+    first_with_rows,
+    require_condition,
+    versions,
+)
 
 _EACH = ("snapshot_id", "version", "time_millis", "rows")
 _FOUND = (*_EACH, "before_snapshot_id", "before_version", "expired_between")

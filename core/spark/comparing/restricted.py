@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from paimark.core.errors import Corrupt, FileMissing, PaimarkError, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import Beside, Scan
-from paimark.core.spark.merging.keys import KeyReader
 from paimark.core.spark.merging.model import Unmergeable
+from paimark.core.spark.merging.rules import KeyReader
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.lineage.lineage import Lineage

@@ -21,9 +21,9 @@ from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.cluster import is_cluster
 from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
+from paimark.core.spark.merging.narrow import narrowed
 from paimark.core.spark.merging.opening import file_opener
-from paimark.core.spark.merging.overlap import narrowed
-from paimark.core.spark.native.bitmap import is_nearly_cached, merge_bits
+from paimark.core.spark.native.bitmap import encoded, is_nearly_cached, merge_bits
 from paimark.core.spark.native.columns import FileColumns, NotNative
 from paimark.core.spark.native.conditions import Condition
 from paimark.core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
@@ -33,7 +33,6 @@ from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.relation import ListedFile, Relations, require_no_old_dates
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state
 from paimark.core.spark.native.summaries.summary import Summary, SummaryRow, summarised
-from paimark.core.spark.native.travelling_bits import encoded
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread
 from paimark.core.spark.stores.addresses import store_of

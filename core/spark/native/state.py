@@ -14,8 +14,7 @@ from pyspark.sql.types import StructField, StructType
 
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable
 from paimark.core.spark.datasource.table_options import Use, judged
-from paimark.core.spark.incremental.decoded_manifests import ManifestId
-from paimark.core.spark.incremental.live_files import KeptFiles, LiveFiles
+from paimark.core.spark.incremental.live_files import KeptFiles, LiveFiles, ManifestId
 from paimark.core.spark.merging.model import (
     Bits,
     MergeColumns,

@@ -17,8 +17,7 @@ from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.running import SheetRuns
-from paimark.tui.panes.sheets.sheet_bar import SheetName
-from paimark.tui.panes.sheets.sheet_job import SheetJob
+from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
 from paimark.tui.panes.sheets.sheet_text import SheetExports, SheetText, narrowed, row_detail, row_text
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.query.completing import Completing

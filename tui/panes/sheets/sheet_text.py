@@ -15,8 +15,7 @@ from paimark.core.spark.protocol import Finished
 from paimark.tui.formats import copied_cells, whole_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import run_key
-from paimark.tui.panes.sheets.sheet_bar import SheetName
-from paimark.tui.panes.sheets.sheet_job import SheetJob
+from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
 from paimark.tui.query.exporting import Export, Exporting
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile

@@ -13,16 +13,14 @@ from paimark.core.actions.declared.row import RowVersion
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, PaimarkError
 from paimark.core.figures import size
-from paimark.core.space.first import first_figure
-from paimark.core.space.report import bucket_sentence, sentences
+from paimark.core.space.report import bucket_sentence, first_figure, sentences
 from paimark.core.space.space import space
 from paimark.core.table.operations import log_entries
 from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
 from paimark.tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of

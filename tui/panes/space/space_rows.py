@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, size
-from paimark.core.space.first import FirstFigure
-from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
+from paimark.core.space.report import BucketRow, FirstFigure, SpaceReport, SpaceRow
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.tui.named_keys import delete_key, key
 from paimark.tui.records.record_key import RecordKey

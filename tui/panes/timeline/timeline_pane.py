@@ -18,12 +18,11 @@ from paimark.core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
 from paimark.core.table.timeline.lanes import Opened as OpenedRun
 from paimark.core.table.timeline.scene import Scene, read_scene
 from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
-from paimark.core.travel.times.spoken import HINT, read_spoken_time
+from paimark.core.travel.times.literals import HINT, read_spoken_time
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, unfilter_hint
 from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
 from paimark.tui.panes.timeline.row_objects import actions_of
