@@ -22,7 +22,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.native.values import value_at, value_reader
+from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.one_version import VersionQuery, snapshot_of
 from paimark.core.table.definition.column_types import WHOLE, ColumnType, nullable, type_text
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on

@@ -23,7 +23,7 @@ from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.lines import Column
 from paimark.tui.widgets.query_status import QueryStatus
 from paimark.tui.widgets.sql_editor import SqlEditor
 

@@ -19,16 +19,15 @@ from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk, PaneRows, RowsReport
 from paimark.tui.records.marks import Mark, mark_of
-from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import RowActions
-from paimark.tui.records.sources import GridColumn, RowSource, tuples
-from paimark.tui.remembered.state import GridLook
+from paimark.tui.records.sources import GridColumn, RecordKey, RowSource, tuples
+from paimark.tui.remembered.memory import GridLook
 from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.painted import AbstractWidget, Column
+from paimark.tui.widgets.lines import AbstractWidget, Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)

@@ -20,8 +20,7 @@ from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.records.record_key import RecordKey, commit_of
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
 from paimark.tui.session import Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

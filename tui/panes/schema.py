@@ -17,8 +17,7 @@ from paimark.core.table.records import TableSchema
 from paimark.tui.messages import StatusShown
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.records.record_key import RecordKey
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

@@ -16,8 +16,7 @@ from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
-from paimark.tui.records.record_key import RecordKey, commit_of
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
 from paimark.tui.session import Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

@@ -19,7 +19,7 @@ from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.remembered.state import TourState
+from paimark.tui.remembered.memory import TourState
 from paimark.tui.session import Session, Target
 from paimark.tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, WRITTEN, Known, Seen, Step, repair_statement
 from paimark.tui.tour.tour_bar import TourBar

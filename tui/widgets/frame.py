@@ -13,8 +13,7 @@ from textual.strip import Strip
 from paimark.core.cells import cut
 from paimark.core.text import clean_text
 from paimark.tui.theme import SIXTEEN, Line, Piece, inks_over
-from paimark.tui.widgets.lines import line_width, strip_of
-from paimark.tui.widgets.painted import Painted
+from paimark.tui.widgets.lines import Painted, line_width, strip_of
 
 # The corners from the top left on, clockwise; then the horizontal and the vertical line.
 _SINGLE, _DOUBLE = "╭╮╯╰─│", "╔╗╝╚═║"

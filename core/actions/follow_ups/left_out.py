@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
+from paimark.core.actions.checks import newest_options
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.features import newest_options
 from paimark.core.actions.plan import Item, Refusal, Step
 from paimark.core.errors import PaimarkError
 from paimark.core.storage.files import Files, read_if_there

@@ -17,9 +17,8 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import others_since, written_later
-from paimark.core.actions.checks import fingerprint, require_unmoved
+from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.features import feature_refusals
 from paimark.core.actions.follow_ups import left_out
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete

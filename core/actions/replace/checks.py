@@ -8,11 +8,11 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
 from paimark.core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
+from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, unwritable_paths
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.paths import unwritable

@@ -16,7 +16,7 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.checks import required_text, text_argument
 from paimark.core.actions.context import Context, Remark
-from paimark.core.actions.garbage.drop_root import drop_root
+from paimark.core.actions.garbage.release_pins import drop_root
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import Item, Plan, Step
@@ -45,9 +45,9 @@ from paimark.core.actions.replace.pointer import (
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.replace.takeover import survey_takeover
+from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath

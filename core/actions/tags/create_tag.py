@@ -11,13 +11,13 @@ from paimark.core.actions.change.journal import table_gone
 from paimark.core.actions.change.late_requests import may_come_late
 from paimark.core.actions.checks import (
     integer_argument,
+    newest_options,
     require_allowed,
     required_text,
     text_argument,
     undone_on_failure,
 )
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.features import newest_options
 from paimark.core.actions.follow_ups import left_out
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved

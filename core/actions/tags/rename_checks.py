@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.checks import fingerprint, newest_options
 from paimark.core.actions.context import Context
-from paimark.core.actions.features import newest_options
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.roots.json_edit import without_time_to_live

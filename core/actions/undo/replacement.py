@@ -31,9 +31,9 @@ from paimark.core.actions.replace.table_directory import (
     restore,
 )
 from paimark.core.actions.replace.takeover import unreadable_refusals
+from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.actions.undo.archive import RESTORED, Stays, keep_if_late, remove, why_it_stays
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by

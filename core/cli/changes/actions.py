@@ -30,8 +30,7 @@ from paimark.core.cli.plans import (
     show_dry_run,
     terminal_width,
 )
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.redaction import redacted

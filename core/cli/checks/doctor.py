@@ -14,10 +14,9 @@ from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.replace.misdirected import misdirected
-from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written
+from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written, stray_commits
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
 from paimark.core.cli.checks.doctor_forks import fork_verdicts
@@ -27,7 +26,7 @@ from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted, some_of
 from paimark.core.quoting import shell_line

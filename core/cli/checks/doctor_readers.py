@@ -16,9 +16,8 @@ from paimark.core.quoting import quoted, shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.protocol import Explained, Failed
 from paimark.core.spark.stores.addresses import Store, store_of
-from paimark.core.spark.stores.jars.cached import cached_jars
+from paimark.core.spark.stores.jars.cached import cached_jars, jar_sets
 from paimark.core.spark.stores.jars.fetching import require_fitting
-from paimark.core.spark.stores.jars.lists import jar_sets
 from paimark.core.spark.stores.lacks import (
     SLOWLY,
     how_to_add,

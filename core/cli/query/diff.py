@@ -13,6 +13,7 @@ from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.answering import (
+    Narrator,
     RowSink,
     ended_by_signals,
     failure,
@@ -20,7 +21,6 @@ from paimark.core.cli.query.answering import (
     result_path,
     show_events,
 )
-from paimark.core.cli.query.narrator import Narrator
 from paimark.core.cli.query.result import PrintedResult
 from paimark.core.errors import Refused, UsageError
 from paimark.core.export.difference_rows import as_fields, in_short

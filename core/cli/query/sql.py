@@ -17,8 +17,14 @@ from paimark.core.actions.registry import Action
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import give_up, narrate
 from paimark.core.cli.plans import confirm, require_terminal, require_writable, say_plan, terminal_width
-from paimark.core.cli.query.answering import RowSink, ended_by_signals, open_engine, result_path, show_events
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import (
+    Narrator,
+    RowSink,
+    ended_by_signals,
+    open_engine,
+    result_path,
+    show_events,
+)
 from paimark.core.cli.query.result import NoResult, PrintedResult, PrintedResults
 from paimark.core.config import Settings
 from paimark.core.errors import NotFound, Refused, StatementFailed, UsageError

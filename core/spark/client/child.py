@@ -19,8 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from paimark.core import working_directory
-from paimark.core.spark.client.log_file import open_log
-from paimark.core.spark.client.scratch import make_scratch, remove_scratch
+from paimark.core.spark.client.log_file import make_scratch, open_log, remove_scratch
 from paimark.core.spark.protocol import (
     Batch,
     Close,

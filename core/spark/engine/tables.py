@@ -24,7 +24,7 @@ from paimark.core.table.system_tables import Row, SystemTable, left_out, system_
 from paimark.core.travel.parse.uses import TableUse
 from paimark.core.travel.resolving import resolve_name
 from paimark.core.travel.source import TravelSource
-from paimark.core.travel.times.zones import shown_time
+from paimark.core.travel.times.literals import shown_time
 from paimark.core.travel.version import Resolved
 
 NATIVE = "native"

@@ -25,10 +25,9 @@ from paimark.core.spark.merging.narrow import narrowed
 from paimark.core.spark.merging.opening import file_opener
 from paimark.core.spark.native.bitmap import encoded, is_nearly_cached, merge_bits
 from paimark.core.spark.native.columns import FileColumns, NotNative
-from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.conditions import Condition, SummaryColumns, ViewNeeds
 from paimark.core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
 from paimark.core.spark.native.lookups.lookups import Lookups
-from paimark.core.spark.native.needs import SummaryColumns, ViewNeeds
 from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.relation import ListedFile, Relations, require_no_old_dates
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state

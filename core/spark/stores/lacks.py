@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from glob import glob
 
 from paimark.core.spark.stores.addresses import Store
-from paimark.core.spark.stores.jars.lists import jar_sets
+from paimark.core.spark.stores.jars.cached import jar_sets
 
 # The consequence for queries.
 SLOWLY = "so tables are read through Python"

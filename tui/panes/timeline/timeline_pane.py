@@ -41,7 +41,7 @@ from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.terminal.key_order import ROWS
-from paimark.tui.widgets.ask_line import AskLine
+from paimark.tui.widgets.clean_input import AskLine
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot, ThreadReport

@@ -21,8 +21,16 @@ from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfol
 from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import COUNTED
-from paimark.tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
-from paimark.tui.records.sources import GridColumn, Records, ShortText, user_cell
+from paimark.tui.records.sources import (
+    CommitKey,
+    GridColumn,
+    RecordKey,
+    Records,
+    ShortText,
+    commit_of_row,
+    snapshot_key,
+    user_cell,
+)
 from paimark.tui.widgets.detail_strip import Detail, with_values
 
 COLUMNS = (

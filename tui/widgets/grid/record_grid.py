@@ -29,7 +29,7 @@ from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
 from paimark.tui.widgets.grid.painter import Painter
 from paimark.tui.widgets.grid.row_order import SortOrder
 from paimark.tui.widgets.grid.view import View
-from paimark.tui.widgets.painted import Painted
+from paimark.tui.widgets.lines import Painted
 
 # The edge at which the cursor would leave the grid: the owner of the grid decides what happens then.
 Edge = Literal["left", "right", "top"]

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from paimark.core.spark.datasource.field_types import INTEGERS
 from paimark.core.spark.merging.model import MergeGroup
-from paimark.core.spark.native.needs import SummaryColumns
+from paimark.core.spark.native.conditions import SummaryColumns, ValueReader, micros, value_at, value_reader
 from paimark.core.spark.native.state import TableFile
-from paimark.core.spark.native.values import ValueReader, micros, value_at, value_reader
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.manifests.binary_row import timestamp
 from paimark.core.table.records import SchemaField, TableSchema
