@@ -47,7 +47,7 @@ def steps(when: str) -> list[Step]:
         ("apply it", ["a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 5 of 9"]),
         ("write an UPDATE", [_SKIP], ["UPDATE", "Spark ready"]),
-        ("plan it", [_RUN], ["600 rows are updated"]),
+        ("plan it", [_RUN], ["the old values of 600 rows"]),
         ("confirm and apply", ["c", "shop.orders", "\r", "a"], ["✓ done", "Tour 6 of 9"]),
         ("close", [_ESCAPE], ["Tour 6 of 9"]),
         ("to the branches", [_ESCAPE, "3"], ["[3 Branch", "repair"]),

@@ -20,6 +20,7 @@ from paimark.core.errors import (
 )
 from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
 from paimark.core.table.savepoints import SavepointManager as Manager
+from paimark.core.table.operations import CheckResult
 from paimark.core.table.trash import DroppedTable
 from paimark.core.travel.version import SupportsTimeTravel
 from paimark.records import Branch, Field, Operation, Schema, Snapshot, Tag
@@ -38,6 +39,7 @@ __all__ = [
     "Branch",
     "BucketRow",
     "Cancelled",
+    "CheckResult",
     "Corrupt",
     "DroppedTable",
     "Field",

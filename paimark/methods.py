@@ -19,6 +19,7 @@ from paimark.results import (
     Recovered,
     Restored,
     Result,
+    Reverted,
     RolledBack,
     SavepointCreated,
     SavepointDeleted,
@@ -254,6 +255,16 @@ class TableMethods(ABC):
         truncate: Let main end there: what came later becomes a branch.
         """
         return self._do("rollback", RolledBack, to=to, truncate=truncate)
+
+    def revert(self, *, snapshot: int, on_conflict: str = "fail", branch: str | None = None) -> Reverted:
+        """Take back what one commit did, and keep what came later, as one new commit. Paimon's library
+        makes that commit, which starts Spark.
+
+        snapshot: Id of the snapshot whose commit is taken back.
+        on_conflict: What a row gets that changed since: fail (nothing is written), now (it stays) or then.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, branch=branch)
 
     def undo(self, *, replacement: bool = False) -> Undone:
         """Take back the last change that can be taken back.

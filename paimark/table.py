@@ -13,6 +13,7 @@ from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.operations import CheckResult
 from paimark.core.table.system_tables import (
     Row,
     newest_snapshots,
@@ -84,6 +85,18 @@ class Table(TableActions):
         from paimark.core.space.space import space
 
         return space(self._session.context, self._path, branch_name(branch))
+
+    def check(self, version: str | None = None, *, file: str | None = None) -> list[CheckResult]:
+        """Check a version, written as in `paimark diff`; main's newest for None.
+
+        The checks are those of a `file`, else of the table's own: `checks/<database>.<table>.sql` beside the
+        configuration. Spark makes them. Raises `UsageError` for a file that is none.
+        """
+        from paimark.core.actions.row_checks.versions import check_version
+
+        with self._session.acting() as context:
+            _, results = check_version(context, self._path, version, file, context.progress)
+            return list(results)
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
         """The table at a version, or at the newest if none is named.

@@ -45,7 +45,7 @@ _SUMMARIES = {
     "update": "Update rows.",
     "merge": "Update, delete and insert rows by those of another table.",
 }
-_LOST = {"delete": "deleted", "update": "updated", "merge": "updated or deleted"}
+_LOST = {"delete": "{}", "update": "the old values of {}", "merge": "{}, or their old values"}
 _COUNTS = ("deleted", "updated", "inserted")
 
 
@@ -124,7 +124,7 @@ class RowChanges(RowStatement):
 
 
 def _lost(command: str, count: int, unit: str, most: str = "at most ") -> Item:
-    text = f"{most}{count:,} {unit}{' is' if count == 1 else 's are'} {_LOST[command]}"
+    text = _LOST[command].format(f"{most}{count:,} {unit}{'' if count == 1 else 's'}")
     return Item("loses", text, "rows-replaced", is_grave=True, count=count, unit=f"{unit}s")
 
 

@@ -44,6 +44,26 @@ class Group(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
 
+class CheckResult(msgspec.Struct, frozen=True):
+    """What came of a check: the number of rows that it found, of which `first` are a few, as JSON objects.
+
+    One that `warns` does not stop a change.
+    """
+
+    name: str
+    rows: int
+    warns: bool = False
+    first: tuple[str, ...] = ()
+
+    @property
+    def stops(self) -> bool:
+        return self.rows > 0 and not self.warns
+
+    @property
+    def verdict(self) -> str:
+        return "passes" if not self.rows else "warns" if self.warns else "fails"
+
+
 class StreamRun(msgspec.Struct, frozen=True, rename="camel"):
     """One run of a streaming query that writes to one root, from batch `first` to batch `last`.
 

@@ -52,10 +52,13 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
                 "diff ",
                 "when ",
                 "history ",
+                "check ",
+                "try ",
                 "merge-branch",
                 "rollback",
                 "compact",
                 "analyze",
+                "revert",
                 "jars fetch",
                 "demo",
             )

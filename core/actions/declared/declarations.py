@@ -12,6 +12,7 @@ from paimark.core.actions.declared.kinds import (
     Branch,
     BranchName,
     Choice,
+    CommitId,
     ConsumerName,
     DroppedId,
     FileName,
@@ -272,6 +273,24 @@ DECLARED: dict[str, Declaration] = {
                 "truncate": "rollback.truncate:Truncate",
             },
             key=Key("B", "act.rollback", "roll back", "give main the rows of this version", is_in_bar=False),
+            asks=True,
+        ),
+        _moving_main(
+            "repair.revert",
+            "Take back what one commit did, and keep what came later, as one new commit.",
+            (
+                CommitId("snapshot", "Id of the snapshot whose commit is taken back.", required=True),
+                Choice(
+                    "on_conflict",
+                    "What a row gets that changed since: fail (nothing is written), now (it stays) or then.",
+                    default="fail",
+                    among=("fail", "now", "then"),
+                ),
+                _BRANCH,
+            ),
+            more="Paimon's library makes that commit, which starts Spark.",
+            result="Reverted",
+            key=Key("-", "act.revert", "revert", "take back what this commit did", is_in_bar=False),
             asks=True,
         ),
         _moving_main(

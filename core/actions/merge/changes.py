@@ -15,6 +15,7 @@ from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
     copy_tags,
     has_appended,
+    is_pinned,
     newest_id,
     points_of,
     tags_to_copy,
@@ -110,9 +111,13 @@ class MergeRows(_Merge):
 
 
 class _Try(msgspec.Struct, frozen=True):
-    """`tags` of the branch are copied to main, which lacked them, before its snapshots."""
+    """`tags` of the branch are copied to main, which lacked them, before its snapshots.
+
+    `pinned`: the pin of the branch's head was there before. It keeps a tag on the branch that somebody made.
+    """
 
     tags: tuple[str, ...] = ()
+    pinned: bool = False
 
 
 class FastForward(_Merge):
@@ -139,7 +144,8 @@ class FastForward(_Merge):
         survey = self.survey(main)
         hold_expiry(work.files, self.root, work.token, main.id + 1)
         tags = tags_to_copy(work.files, survey, self._points)
-        hold.note(TRY, {"head": main.as_written(), "tags": tags})
+        pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.head))
+        hold.note(TRY, {"head": main.as_written(), "tags": tags, "pinned": pinned})
         hold.require()
         copy_tags(work.files, survey, tags, work.progress)
         self.made = append_snapshots(work.context, survey, self._points, work.progress)
@@ -171,9 +177,11 @@ class FastForward(_Merge):
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
-        # Only a person's word says that main does not have the snapshots: the pin stays then.
-        head = snapshot_of(self.state.head)
-        take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
+        tried = hold.journaled.noted(TRY, _Try)
+        if tried is None or not tried.pinned:
+            # Only a person's word says that main does not have the snapshots: the pin stays then.
+            head = snapshot_of(self.state.head)
+            take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
         self._take_back_tags(hold, self._points)
 
     def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:

@@ -105,6 +105,14 @@ def _delete_pin(files: Files, main: Root, name: str, data: bytes) -> None:
     unguard(files, main, name, data)
 
 
+def is_pinned(files: Files, main: Root, branch: str, head: Snapshot) -> bool:
+    """Whether main has a whole pin of this head of the branch."""
+    path = main.tag(merge_tag(branch, head.id))
+    pin = read_if_there(files, path)
+    there = None if pin is None else _snapshot_in(pin, path)
+    return there is not None and is_same_commit(there, head)
+
+
 def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stays: bool) -> None:
     """After a fast-forward that added nothing to main: take its pin back. Idempotent.
 

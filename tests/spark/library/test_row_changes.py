@@ -98,7 +98,7 @@ def test_a_plan_tells_what_goes_and_undo_gives_it_back(context: Context, engine:
     before = scene.rows()
     changes, plan = planned(context, f"DELETE FROM {scene.name} WHERE v = 10")
     assert plan.action == "delete-from" and plan.headline == f"Delete rows of main of {scene.name}."
-    assert item(plan, "rows-replaced").text == "1 row is deleted"
+    assert item(plan, "rows-replaced").text == "1 row"
     outcome = changes.apply(context, plan, lambda line: None)
     assert outcome.result == {"snapshot_id": 2, "rows_deleted": 1, "rows_updated": 0, "rows_inserted": 0}
     assert outcome.undo == f"paimark undo {scene.name}"

@@ -109,7 +109,9 @@ def test_rows_are_changed_and_files_merged(engine: Engine, kind: str, tmp_path: 
     first = changed("")
     second = changed("UPDATE {} SET v = 22 WHERE k = 2")
     assert second == {**first, 2: 22}
-    assert done(context, "compact", table, full=True).result["files_after"] == 1
+    # Paimon rewrites files with deleted rows apart from the others.
+    files_after = 2 if kind == "vectors" else 1
+    assert done(context, "compact", table, full=True).result["files_after"] == files_after
     assert changed("") == second
     if is_long:
         third = changed("DELETE FROM {} WHERE k = 1")

@@ -122,6 +122,27 @@ def test_only_the_partitions_asked_for_are_replaced(
     assert lineage.latest_id() == 3
 
 
+def test_all_files_of_a_replaced_partition_go_however_many_manifests_name_them(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """Paimon reads manifests side by side."""
+    name, options = "besides.events", {"scan.manifest.parallelism": "8"}
+    create_table(engine_warehouse, name, EVENTS, partition_keys=["day"], options=options)
+    days = [f"2026-05-{day:02}" for day in range(1, 9)]
+    for _ in range(16):
+        commit(engine_warehouse, name, pa.table({"day": days, "kind": ["old"] * len(days)}, EVENTS))
+    lineage = lineage_of(engine_warehouse, name)
+    task = order(
+        lineage,
+        "SELECT DISTINCT day, 'new' AS kind FROM now",
+        overwrite=True,
+        partitions_sql="SELECT DISTINCT day FROM now",
+        now=version(lineage, 16),
+    )
+    run_write(engine, task)
+    assert rows(engine, f"SELECT kind, count(*) AS n FROM {name} GROUP BY kind") == [{"kind": "new", "n": 8}]
+
+
 def test_an_overwrite_without_rows_empties_the_table(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -1,0 +1,164 @@
+"""A file of checks: SELECTs that must return no row, and a few words that stand for one.
+
+    -- name: no negative prices
+    SELECT * FROM {this} WHERE price < 0;
+    -- warn
+    KEEPS KEYS order_id;
+
+`{this}` is the version under check, `{main}` is main. A `-- name:` or `-- warn` stands before its check.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from paimark.core.actions.row_checks.rules import Rule, read_rule
+from paimark.core.config import config_path
+from paimark.core.errors import NotFound, PaimarkError, UsageError
+from paimark.core.regular_files import read_regular
+from paimark.core.table.layout import TablePath
+from paimark.core.table.records import TableSchema
+from paimark.core.travel.parse.sql import read_statement, statements_of
+from paimark.core.travel.parse.tokens import Token
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.unsupported import require_supported
+from paimark.core.working_directory import absolute
+
+THIS, MAIN = "__paimark_this", "__paimark_main"
+PLACES = {"this": THIS, "main": MAIN}
+_NOTE = re.compile(
+    r"^[ \t]*--[ \t]*(?:name[ \t]*:[ \t]*(?P<name>.*?)|warn)[ \t]*$", re.MULTILINE | re.IGNORECASE
+)
+_JAVA_CALLS = ("java_method", "reflect", "try_reflect")
+_ONLY_SELECTS = (
+    "A check is a SELECT that must return no row, or begins with UNIQUE, KEEPS KEYS, NO NEW KEYS, CHANGES "
+    "ONLY or TOTAL."
+)
+
+
+class Check(NamedTuple):
+    """One check. `query` is SQL over the views `THIS` and `MAIN`, or a rule that gives it for a table."""
+
+    name: str
+    query: str | Rule
+    warns: bool = False
+
+    def sql(self, schema: TableSchema) -> str:
+        """Raises `UsageError` for a rule on columns that the table does not have."""
+        return self.query if isinstance(self.query, str) else self.query.sql(schema, THIS, MAIN)
+
+
+@dataclass(frozen=True)
+class CheckFile:
+    """`digest` is of its bytes: a plan holds on to it."""
+
+    path: str
+    digest: str
+    checks: tuple[Check, ...]
+
+
+def file_of_table(table: TablePath) -> str | None:
+    """The checks that the table always has, `checks/<database>.<table>.sql` beside the configuration."""
+    path = config_path().parent / "checks" / f"{table.full_name}.sql"
+    return str(path) if path.exists() else None
+
+
+def read_check_file(path: str, digest: str | None = None) -> CheckFile:
+    """Raises `NotFound`, and `UsageError` for a file that is none, or is not the one of that digest any more.
+
+    All of it is read before the first check runs.
+    """
+    where = absolute(os.path.expanduser(path))
+    try:
+        data = read_regular(Path(where))
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {path}") from error
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
+    found = hashlib.sha256(data).hexdigest()
+    if digest is not None and found != digest:
+        raise UsageError(f"{path} changed since the plan was made", "Nothing was written: make a new plan.")
+    try:
+        checks = read_checks(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not text in UTF-8", "Save it in that encoding.") from error
+    except PaimarkError as error:
+        raise UsageError(f"{path}: {error.message}", error.hint) from error
+    return CheckFile(where, found, checks)
+
+
+def read_checks(text: str) -> tuple[Check, ...]:
+    """The checks of a text. Raises `UsageError` for one that is no query."""
+    checks: list[Check] = []
+    notes = list(_NOTE.finditer(text))
+    end = 0
+    for number, piece in enumerate(statements_of(text), start=1):
+        try:
+            statement = read_statement(piece.text)
+        except PaimarkError as error:
+            raise UsageError(f"check {number}: {error.message}", error.hint) from error
+        if not statement.tokens:
+            continue
+        start = statement.tokens[0].start + piece.base
+        own = [each for each in notes if end <= each.start() and each.end() <= start]
+        notes = [each for each in notes if each not in own]
+        names = [each["name"] for each in own if each["name"] is not None]
+        if len(names) > 1 or "" in names:
+            raise UsageError(f"check {number} has {len(names)} names" if names[1:] else "A name is empty")
+        name = names[0] if names else ""
+        checks.append(_check(statement, number, name, warns=len(own) > len(names)))
+        end = statement.tokens[-1].end + piece.base
+    if notes:
+        line = text.count("\n", 0, notes[0].start()) + 1
+        raise UsageError(f"line {line} belongs to no check", "Write it before the statement.")
+    if not checks:
+        raise UsageError("There is no check", _ONLY_SELECTS)
+    seen = [each.name for each in checks]
+    if twice := next((name for name in seen if seen.count(name) > 1), None):
+        raise UsageError(f"Two checks are called {twice}", "Give each a name: -- name: no negative prices.")
+    return tuple(checks)
+
+
+def _check(statement: Statement, number: int, name: str, *, warns: bool) -> Check:
+    rule = read_rule(statement)
+    label = name or (statement.without_comments if rule is not None else f"check {number}")
+    try:
+        return Check(label, rule or _query(statement), warns)
+    except PaimarkError as error:
+        raise UsageError(f"{label}: {error.message}", error.hint) from error
+
+
+def _query(statement: Statement) -> str:
+    if statement.kind != "query" or statement.writes:
+        raise UsageError("only a SELECT is a check", _ONLY_SELECTS)
+    _require_no_effect(statement.tokens)
+    places = list(_places(statement.tokens))
+    sql = statement.sql[: statement.tokens[-1].end]
+    for start, end, view in reversed(places):
+        sql = sql[:start] + view + sql[end:]
+    require_supported(read_statement(sql))
+    return sql.strip()
+
+
+def _places(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
+    for first, word, last in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if first.text != "{":
+            continue
+        if last.text != "}" or word.text not in PLACES:
+            raise UsageError(f"{{{word.text}}} is unknown", "There are {this} and {main}.")
+        yield first.start, last.end, PLACES[word.text]
+
+
+def _require_no_effect(tokens: Sequence[Token]) -> None:
+    """Refuse what calls into Java or runs a program: a check only reads."""
+    for token, follower in pairwise(tokens):
+        is_java = follower.text == "(" and token.is_name and token.value.lower() in _JAVA_CALLS
+        if is_java or (token.upper == "USING" and follower.kind == "string"):
+            raise UsageError(f"{token.text} may have an effect, and a check only reads", "Leave it out.")

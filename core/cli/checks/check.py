@@ -1,0 +1,83 @@
+"""`paimark check`: named SELECTs that must return no row, of one version of a table."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import click
+
+from paimark.core.actions.context import open_context
+from paimark.core.actions.row_checks.checking import said
+from paimark.core.actions.row_checks.versions import check_version
+from paimark.core.cli.completing import TABLE
+from paimark.core.cli.options import GlobalCommand, global_options
+from paimark.core.cli.output import row_writer, show
+from paimark.core.cli.query.answering import ended_by_signals, open_engine
+from paimark.core.cli.query.answering import Narrator
+from paimark.core.figures import counted
+from paimark.core.table.catalog import find_table
+from paimark.core.table.operations import CheckResult
+
+# The exit code when a check fails.
+FAILS = 4
+_NAMES = ("name", "result", "rows", "first")
+_INKS = {"fails": "red", "warns": "yellow"}
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("table", metavar="TABLE", type=TABLE)
+@click.argument("version", metavar="[VERSION]", required=False)
+@click.option("--check", "file", metavar="FILE", help="The checks; else the table's own file of them.")
+@click.pass_context
+def check(ctx: click.Context, table: str, version: str | None, file: str | None) -> int:
+    """Check the rows of TABLE: each check is a SELECT that must return no row.
+
+    \b
+      paimark check shop.orders fix --check checks.sql
+
+    VERSION is written as in `paimark diff`: 12, savepoint.3, a tag, a branch, fix:12; the newest of main when
+    left out. The table's own checks are in checks/DATABASE.TABLE.sql beside the configuration. In a file
+    `{this}` is the version under check and `{main}` is main:
+
+    \b
+      -- name: no negative prices
+      SELECT * FROM {this} WHERE price < 0;
+      -- warn
+      KEEPS KEYS order_id;
+
+    With `-- warn` a check only warns. In place of a SELECT: UNIQUE a, KEEPS KEYS a, NO NEW KEYS a, CHANGES
+    ONLY a BY b, TOTAL a WITHIN 5 PERCENT; without columns, the keys are the primary key.
+
+    \b
+    Exit codes
+      0  no check fails
+      4  a check fails: its first rows are shown
+    """
+    options, narrator, results = global_options(ctx), Narrator(), list[CheckResult]()
+    settings = options.settings()
+    with ended_by_signals(), closing(open_engine(settings)) as engine:
+        context = open_context(settings.warehouse, settings.options, True, lambda: engine)
+        path = find_table(context.files, table)
+        label, running = check_version(context, path, version, file, narrator.wait)
+        narrator.wait("Starting Spark")
+        for each in running:
+            narrator.clear()
+            results.append(each)
+            if not options.as_json:
+                _show(each)
+    narrator.clear()
+    if options.as_json:
+        rows = row_writer(options, _NAMES)
+        rows.write([(each.name, each.verdict, each.rows, list(each.first)) for each in results])
+        rows.close()
+    narrator.say(f"{path.full_name}, {label}: {said(results)}")
+    return FAILS if any(each.stops for each in results) else 0
+
+
+def _show(result: CheckResult) -> None:
+    count = f": {counted(result.rows, 'row')}" if result.rows else ""
+    show(f"{result.verdict:<7} {result.name}{count}", _INKS.get(result.verdict, ""))
+    for row in result.first:
+        show(f"        {row}")
+    if result.rows > len(result.first):
+        show(f"        and {result.rows - len(result.first):,} more")
