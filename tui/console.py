@@ -39,8 +39,9 @@ from paimark.tui.terminal.sent_cells import SparingApp
 from paimark.tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar
-from paimark.tui.work.background import ThreadResult, post, traceback_of
+from paimark.tui.work.background import ThreadResult, post
 from paimark.tui.work.collector import Collector
+from paimark.tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
     from paimark.tui.commands.own_commands import ReadyCommand

@@ -18,7 +18,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.rows import SnapshotRow
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.tabs import Tab
-from paimark.tui.work.background import problem_of
+from paimark.tui.work.unexpected_errors import problem_of
 
 # As many rows as a tall terminal shows; the rest is read on demand.
 PAGE = 100

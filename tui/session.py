@@ -21,7 +21,7 @@ from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.tui.remembered.memory import Memory
+from paimark.tui.memory import Memory
 from paimark.tui.work.engine_room import EngineRoom
 from paimark.tui.work.jobs import Jobs
 

@@ -124,7 +124,7 @@ def _not_followed(context: Context, table: TablePath, made: Plan, event: Event |
     """What a stock engine would do after such a change, and nobody does after this one."""
     if event is None or made.empty:
         return ()
-    from paimark.core.actions.follow_ups.left_out import items
+    from paimark.core.actions.follow_ups import items
 
     return items(context.files, table, "rows" if made.commits_rows else event)
 

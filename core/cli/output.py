@@ -20,7 +20,7 @@ from paimark.core.export.json_rows import JsonRows, as_text
 from paimark.core.figures import moment
 from paimark.core.redaction import redacted
 from paimark.core.text import clean_text
-from paimark.core.travel.diff.versions import Fitted
+from paimark.core.travel.diff.compared import Fitted
 
 # So many of the first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
 MEASURED = 500

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from paimark.core.cells import ELLIPSIS, cut, width_of
 from paimark.core.export.json_rows import as_text, plain
 from paimark.core.text import clean_text, quoted_if_unclear
+from paimark.core.travel.diff.compared import Compared, Fitted, compared
 from paimark.core.travel.diff.rows import DiffRow, Values
-from paimark.core.travel.diff.versions import Compared, Fitted, compared
 
 ARROW = "->"
 # The longest value in characters; a longer one is cut.

@@ -37,8 +37,8 @@ from paimark.core.spark.datasource.options import (
     catalog_options,
     require_allowed,
 )
+from paimark.core.spark.datasource.reader import PaimarkReader
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.table_rows import PaimarkReader
 from paimark.core.spark.datasource.worker_imports import settle
 from paimark.core.spark.java.sources import JAR
 from paimark.core.spark.library.loaded import has_classes

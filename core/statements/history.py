@@ -32,7 +32,7 @@ from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
 from paimark.core.table.records import Snapshot, TableSchema
-from paimark.core.travel.when.versions import Version, versions
+from paimark.core.travel.when import Version, versions
 
 # Commits of these kinds leave the rows as they are.
 _ROWLESS = ("COMPACT", "ANALYZE")

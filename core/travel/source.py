@@ -10,7 +10,7 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.uses import Clause, TableUse
-from paimark.core.travel.times.literals import epoch_ms, from_epoch, instant, read_date, read_timestamp
+from paimark.core.travel.times import epoch_ms, from_epoch, instant, read_date, read_timestamp
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 

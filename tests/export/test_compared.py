@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.cells import width_of
-from paimark.core.travel.diff.versions import compared
+from paimark.core.travel.diff.compared import compared
 
 
 @pytest.mark.parametrize(

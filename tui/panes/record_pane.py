@@ -15,13 +15,13 @@ from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.definition.file_sizes import unit_of
+from paimark.tui.memory import GridLook
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk, PaneRows, RowsReport
 from paimark.tui.records.marks import Mark, mark_of
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn, RecordKey, RowSource, tuples
-from paimark.tui.remembered.memory import GridLook
 from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail

@@ -24,9 +24,10 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.text import clean_text
 from paimark.tui.messages import LogLineAdded
 from paimark.tui.theme import Line
-from paimark.tui.work.background import post, problem_of
+from paimark.tui.work.background import post
 from paimark.tui.work.jobs import Job, Jobs
 from paimark.tui.work.spark_work import SparkWork
+from paimark.tui.work.unexpected_errors import problem_of
 
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine

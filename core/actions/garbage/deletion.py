@@ -13,13 +13,13 @@ from typing import Any, Self
 
 import msgspec
 
+from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import others_since, written_later
 from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.follow_ups import left_out
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger

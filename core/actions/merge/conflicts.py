@@ -20,7 +20,7 @@ from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.layout import TablePath
 from paimark.core.table.records import TableSchema
 from paimark.core.text import quoted_if_unclear
-from paimark.core.travel.diff.versions import compared
+from paimark.core.travel.diff.compared import compared
 
 # This many are shown; all are counted.
 SHOWN = 1000

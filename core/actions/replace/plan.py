@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from paimark.core.actions.change import journal
 from paimark.core.actions.checks import changelog_refusals, feature_refusals, newest_options, read_along
 from paimark.core.actions.context import Context
-from paimark.core.actions.follow_ups.left_out import ids_given_again
+from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage.deletion import freed_steps, iceberg_keeps
 from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed

@@ -9,7 +9,7 @@ from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.context import Context
-from paimark.core.actions.follow_ups.left_out import ids_given_again
+from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first

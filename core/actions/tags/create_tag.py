@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from paimark.core.actions import audit
+from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.journal import table_gone
 from paimark.core.actions.change.late_requests import may_come_late
@@ -18,7 +19,6 @@ from paimark.core.actions.checks import (
     undone_on_failure,
 )
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.follow_ups import left_out
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step

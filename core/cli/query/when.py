@@ -22,7 +22,7 @@ from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.travel.when.versions import (
+from paimark.core.travel.when import (
     Count,
     Found,
     Version,

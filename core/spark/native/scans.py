@@ -31,7 +31,7 @@ from paimark.core.spark.native.lookups.lookups import Lookups
 from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.relation import ListedFile, Relations, require_no_old_dates
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state
-from paimark.core.spark.native.summaries.summary import Summary, SummaryRow, summarised
+from paimark.core.spark.native.summary import Summary, SummaryRow, summarised
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread
 from paimark.core.spark.stores.addresses import store_of

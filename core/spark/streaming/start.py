@@ -15,7 +15,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.states import State, States
-from paimark.core.travel.times.literals import shown_time
+from paimark.core.travel.times import shown_time
 from paimark.core.travel.version import Resolved, resolve_version
 
 _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)

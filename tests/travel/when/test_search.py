@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
-from paimark.core.travel.when.versions import Count, Found, Version, first_with_rows, require_condition
+from paimark.core.travel.when import Count, Found, Version, first_with_rows, require_condition
 
 
 class Table:

@@ -18,7 +18,7 @@ from paimark.core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
 from paimark.core.table.timeline.lanes import Opened as OpenedRun
 from paimark.core.table.timeline.scene import Scene, read_scene
 from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
-from paimark.core.travel.times.literals import HINT, read_spoken_time
+from paimark.core.travel.times import HINT, read_spoken_time
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, unfilter_hint
 from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads

@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from paimark.core.cells import fit, width_of, wrap
 from paimark.core.text import clean_text
-from paimark.core.travel.diff.versions import Fitted
+from paimark.core.travel.diff.compared import Fitted
 from paimark.tui.formats import format_value
 from paimark.tui.records.sources import GridColumn, RowSource
 from paimark.tui.terminal.cells import link_in
