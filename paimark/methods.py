@@ -208,7 +208,14 @@ class TableMethods(ABC):
         )
 
     def merge_branch(
-        self, *, name: str, on_conflict: str = "fail", resolve: str | None = None, drop_columns: bool = False
+        self,
+        *,
+        name: str,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        drop_columns: bool = False,
+        check: str | None = None,
+        up_to: int | None = None,
     ) -> BranchMerged:
         """Bring into main what a branch changed since its fork, or its last merge. A conflict is a key
         that both changed to different rows; `merge-branch --conflicts-out` writes the file to choose
@@ -218,6 +225,8 @@ class TableMethods(ABC):
         on_conflict: Who wins: fail (nobody), branch or main.
         resolve: File of conflicts with what is chosen for each.
         drop_columns: Main loses columns too that the branch dropped.
+        check: File of checks, SELECTs that must return no row; else the table's own file of them.
+        up_to: Publish exactly this snapshot of the branch, and none after it.
         """
         return self._do(
             "merge-branch",
@@ -226,19 +235,35 @@ class TableMethods(ABC):
             on_conflict=on_conflict,
             resolve=resolve,
             drop_columns=drop_columns,
+            check=check,
+            up_to=up_to,
         )
 
     def replace_main_branch(
-        self, *, name: str, layout: str = "pointer", drop_previous: bool = False
+        self,
+        *,
+        name: str,
+        layout: str = "pointer",
+        drop_previous: bool = False,
+        check: str | None = None,
+        up_to: int | None = None,
     ) -> MainReplaced:
-        """Make a branch main; its jobs keep running. To overwrite starts Spark.
+        """Make a branch main; its jobs keep running. To overwrite starts Spark, and so do checks.
 
         name: Name of the branch.
         layout: pointer (the default): readers are led to the branch; overwrite: main gets the branch's rows.
         drop_previous: Do not keep the previous main as a branch.
+        check: File of checks, SELECTs that must return no row; else the table's own file of them.
+        up_to: Publish exactly this snapshot of the branch, and none after it.
         """
         return self._do(
-            "replace-main-branch", MainReplaced, name=name, layout=layout, drop_previous=drop_previous
+            "replace-main-branch",
+            MainReplaced,
+            name=name,
+            layout=layout,
+            drop_previous=drop_previous,
+            check=check,
+            up_to=up_to,
         )
 
     def rescue_commits(self, *, name: str) -> CommitsRescued:

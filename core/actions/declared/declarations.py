@@ -34,6 +34,12 @@ _BRANCH = Branch("branch", "Branch of the table; main when left out.")
 _SNAPSHOT = SnapshotId("snapshot", "Id of the snapshot; the newest when left out.", many=True)
 _DROPPED = DroppedId("id", "Which one, if several of the name were dropped; the newest when left out.")
 
+# What of a branch becomes main's.
+_PUBLISHED = (
+    FileName("check", "File of checks, SELECTs that must return no row; else the table's own file of them."),
+    Number("up_to", "Publish exactly this snapshot of the branch, and none after it."),
+)
+
 _DELETE = Key(
     "x",
     "act.delete",
@@ -222,6 +228,7 @@ DECLARED: dict[str, Declaration] = {
                 ),
                 FileName("resolve", "File of conflicts with what is chosen for each."),
                 Flag("drop_columns", "Main loses columns too that the branch dropped."),
+                *_PUBLISHED,
             ),
             more="A conflict is a key that both changed to different rows; `merge-branch --conflicts-out` "
             "writes the file to choose in. Spark starts, unless main can go on with the branch's commits.",
@@ -242,8 +249,9 @@ DECLARED: dict[str, Declaration] = {
                     among=("pointer", "overwrite"),
                 ),
                 Flag("drop_previous", "Do not keep the previous main as a branch."),
+                *_PUBLISHED,
             ),
-            more="To overwrite starts Spark.",
+            more="To overwrite starts Spark, and so do checks.",
             result="MainReplaced",
             changes={
                 "replace-main-branch": "replace.replace_main_branch:ReplaceMain",
