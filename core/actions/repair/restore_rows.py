@@ -251,7 +251,5 @@ def _unkeyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:
 def _unknown(seen: _Rows) -> list[Item]:
     if not seen.start.schema.primary_keys or seen.since is not None:
         return []
-    text = (
-        f"which rows more than one commit changed since {seen.name}: there are too many, or some have expired"
-    )
+    text = f"which rows several commits changed since {seen.name}: they are too many, or some have expired"
     return [Item("unknown", text, "conflicts-unknown")]
