@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from paimark.actions import TableActions
-from paimark.arguments import branch_name, number
+from paimark.arguments import branch_name, checked_arguments, number
+from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.errors import UsageError
 from paimark.core.space.report import SpaceReport
 from paimark.core.spark.datasource.table_options import ReadScope
@@ -26,8 +27,9 @@ from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times import epoch_ms
 from paimark.core.travel.version import resolve_time
 from paimark.records import Branch, Operation, Schema, Snapshot, Tag, schema_of
+from paimark.results import Tried, result_of
 from paimark.savepoints import Savepoint
-from paimark.session import warn_left_out
+from paimark.session import tell, warn, warn_left_out
 from paimark.version import Version
 
 
@@ -97,6 +99,26 @@ class Table(TableActions):
         with self._session.acting() as context:
             _, results = check_version(context, self._path, version, file, context.progress)
             return list(results)
+
+    def try_script(
+        self, file: str, *, check: str | None = None, publish: str = "merge", name: str | None = None
+    ) -> Tried:
+        """Run the script of a file on a branch of main, check it, and publish it if all of that is right.
+
+        In the script `{this}` is the branch and `{main}` is main. `check` is as in `check`; `publish` is
+        merge, replace or no; `name` is the branch's. Raises as the actions do: main is then as it was, and
+        the branch stays.
+        """
+        from paimark.core.statements.trying.try_script import TRY_SCRIPT
+
+        given = {"file": file, "check": check, "publish": publish, "name": name}
+        checked = checked_arguments(TRY_SCRIPT, given)
+        with self._session.acting() as context:
+            plan = plan_to_apply(TRY_SCRIPT, context, self._path, checked)
+            warn(plan.warnings)
+            result = result_of(plan, TRY_SCRIPT.apply(context, plan, tell))
+        assert isinstance(result, Tried)
+        return result
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
         """The table at a version, or at the newest if none is named.

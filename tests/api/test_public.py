@@ -55,6 +55,8 @@ READING = {
         "snapshots": "(self, *, branch: 'str | None' = None, limit: 'int | None' = None) -> 'list[Snapshot]'",
         "check": "(self, version: 'str | None' = None, *, file: 'str | None' = None) -> 'list[CheckResult]'",
         "space": "(self, *, branch: 'str | None' = None) -> 'SpaceReport'",
+        "try_script": "(self, file: 'str', *, check: 'str | None' = None, publish: 'str' = 'merge',"
+        " name: 'str | None' = None) -> 'Tried'",
         "tags": "(self, *, branch: 'str | None' = None) -> 'list[Tag]'",
     },
     paimark.Version: {
