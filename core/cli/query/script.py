@@ -24,7 +24,7 @@ from paimark.core.statements.run import CallMode, is_action, run_statement
 from paimark.core.statements.script import Numbered, ScriptStatement, naming
 from paimark.core.travel.parse.uses import Statement
 
-_HAVE_ROWS = ("query", "show", "describe")
+_HAVE_ROWS = ("query", "show", "describe", "ask")
 _AS_NOW = (
     "Each statement is planned on the tables as they are now: what those before it would change is not there"
 )
