@@ -163,7 +163,7 @@ def _option(argument: Argument) -> click.Option:
         settings["type"] = ArgumentType(argument)
         if argument.default is not None:
             settings["default"] = argument.default
-    return click.Option([f"--{argument.name.replace('_', '-')}", _parameter(argument)], **settings)
+    return click.Option([argument.option, _parameter(argument)], **settings)
 
 
 def _parameter(argument: Argument) -> str:
