@@ -108,7 +108,7 @@ class Table(TableActions):
         It looks from the version `old` to `new`, None for the oldest and the newest. Raises `NotFound` if the
         newest has no such row, and `StatementFailed` for a condition that is none.
         """
-        from paimark.core.statements.when import When
+        from paimark.core.statements.questions.when import When
 
         with self._session.acting() as context:
             search = When(context, self._path, branch_name(branch), condition, old, new)
@@ -132,7 +132,7 @@ class Table(TableActions):
         A table without a primary key takes any columns. Raises `UsageError` for a column that is none of the
         table, or a key that is not whole.
         """
-        from paimark.core.statements.history import History
+        from paimark.core.statements.questions.history import History
 
         if limit is not None:
             number("limit", limit, 1)

@@ -83,7 +83,7 @@ def run_statement(
     current = engine.current_database(database)
     if statement.kind == "ask":
         # Imported here, as it is seldom needed, and the console's first frame never needs it.
-        from paimark.core.statements.questions import answers
+        from paimark.core.statements.questions.answers import answers
 
         yield from answers(engine, statement, current, limit, (call or CallMode()).tell)
     elif is_action(statement):

@@ -15,7 +15,7 @@ from paimark.core.cli.output import row_writer, show
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.figures import moment
-from paimark.core.statements.history import Change, History, Values, key_values, written_by
+from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
 from paimark.core.table.catalog import find_table
 
 _NAMES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "old", "new", "before_version")

@@ -13,7 +13,7 @@ from paimark.core.cli.output import row_writer, show
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.figures import counted, moment
-from paimark.core.statements.when import When, sentences
+from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.travel.when.search import Count
 

@@ -78,7 +78,7 @@ def test_only_commits_that_may_hold_the_key_are_looked_at(
         asked.append(told)
         return answer_of(*told)
 
-    monkeypatch.setattr("paimark.core.statements.one_version.answer_of", counted)
+    monkeypatch.setattr("paimark.core.statements.questions.one_version.answer_of", counted)
     assert history("history", "past.keys", "--key", "id=9").out.startswith("snapshot 5, ")
     # The commit with it, behind which snapshots have expired, and the oldest version.
     assert len(asked) == 2

@@ -17,8 +17,8 @@ from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import arguments_of
-from paimark.core.statements.history import Change, History, Values, key_values, written_by
-from paimark.core.statements.when import When, sentences
+from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
+from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.uses import Statement

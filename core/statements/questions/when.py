@@ -12,7 +12,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.errors import NotFound
 from paimark.core.figures import age, counted, moment
-from paimark.core.statements.one_version import VersionQuery
+from paimark.core.statements.questions.one_version import VersionQuery
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root

@@ -25,7 +25,7 @@ from paimark.core.actions.said import engine_of as engine_name
 from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.values import value_at, value_reader
-from paimark.core.statements.one_version import VersionQuery, snapshot_of
+from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
 from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
