@@ -24,7 +24,7 @@ from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import engine_of as engine_name
 from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
-from paimark.core.spark.native.values import value_at, value_reader
+from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
 from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
@@ -34,7 +34,7 @@ from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
 from paimark.core.table.records import COMMIT_USER, Snapshot, TableSchema
-from paimark.core.travel.when.versions import Version, versions
+from paimark.core.travel.when import Version, versions
 
 # Commits of these kinds leave the rows as they are.
 _ROWLESS = ("COMPACT", "ANALYZE")

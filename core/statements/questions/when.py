@@ -16,8 +16,7 @@ from paimark.core.statements.questions.one_version import VersionQuery
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.travel.when.search import Count, Found, first_with_rows
-from paimark.core.travel.when.versions import Version, require_condition, versions
+from paimark.core.travel.when import Count, Found, Version, first_with_rows, require_condition, versions
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,105 @@ Spark evaluates the conditions on the summary, so any conditions on partition co
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
 
+from paimark.core.spark.datasource.field_types import INTEGERS
 from paimark.core.spark.merging.model import MergeGroup
-from paimark.core.spark.native.needs import SummaryColumns
+from paimark.core.spark.native.conditions import SummaryColumns, ValueReader, micros, value_at, value_reader
 from paimark.core.spark.native.state import TableFile
-from paimark.core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
-from paimark.core.table.records import TableSchema
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import timestamp
+from paimark.core.table.records import SchemaField, TableSchema
+
+_EXACT = frozenset({*INTEGERS, "BOOLEAN", "DATE", "DECIMAL", "TIMESTAMP", "TIMESTAMP_LTZ"})
+
+
+# Statistics leave out NaN, and may cut off texts and bytes, so columns of such types have no exact bounds.
+# Files without statistics, such as pypaimon's, have none either.
+class Bounds(NamedTuple):
+    """Values in the form of `values.value_reader`; both are None if all values are null."""
+
+    low: Any
+    high: Any
+
+    def with_(self, other: Bounds) -> Bounds:
+        """The bounds of both together."""
+        if self.low is None or other.low is None:
+            return other if self.low is None else self
+        return Bounds(min(self.low, other.low), max(self.high, other.high))
+
+
+NOTHING = Bounds(None, None)
+
+
+class _InFile(NamedTuple):
+    """A column in the files of one schema. `read` takes a serialised row and the offset of a field in it."""
+
+    name: str
+    columns: list[str]
+    read: ValueReader
+
+
+class ExactBounds:
+    """`schema` is the one that the table is read with, `schemas` are those of its files, by id."""
+
+    def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
+        self._fields = {field.name: field for field in schema.fields}
+        self._schemas = schemas
+        self._in_file = cache(self._find)
+
+    def of(self, file: TableFile, column: str) -> Bounds | None:
+        """The bounds of a column in a file; None if the metadata don't give them exactly."""
+        in_file = self._in_file(file.schema_id, column)
+        if not isinstance(in_file, _InFile):
+            return in_file
+        try:
+            return _stated(file, in_file)
+        except (struct.error, ValueError, IndexError, KeyError, TypeError):
+            # Invalid statistics give no bounds.
+            return None
+
+    def _find(self, schema_id: int, column: str) -> _InFile | Bounds | None:
+        field, fields = self._fields[column], self._schemas[schema_id].fields
+        file_field = next((each for each in fields if each.id == field.id), None)
+        if file_field is None:
+            # The column was added after the file was written.
+            return NOTHING
+        read = _reader(field, file_field)
+        return None if read is None else _InFile(file_field.name, [each.name for each in fields], read)
+
+
+def _reader(field: SchemaField, file_field: SchemaField) -> ValueReader | None:
+    """A reader of the file's type; None if its values may differ from the table's, or can't be exact."""
+    if not isinstance(field.type, str) or not isinstance(file_field.type, str):
+        return None
+    now, then = ColumnType.of(field.type), ColumnType.of(file_field.type)
+    is_same = now.name == then.name or {now.name, then.name} <= INTEGERS.keys()
+    if not is_same or now.name not in _EXACT:
+        return None
+    if now.is_local:
+        return lambda row, at: micros(*timestamp(row, at, then.fraction))
+    return value_reader(file_field.type)
+
+
+def _stated(file: TableFile, column: _InFile) -> Bounds | None:
+    record = file.entry.file
+    stats, columns_with_stats = record["_VALUE_STATS"], record.get("_VALUE_STATS_COLS")
+    in_order = column.columns if columns_with_stats is None else list(columns_with_stats)
+    if column.name not in in_order:
+        return None
+    index, arity = in_order.index(column.name), len(in_order)
+    low, high = (value_at(stats[name], arity, index, column.read) for name in ("_MIN_VALUES", "_MAX_VALUES"))
+    if low is not None and high is not None:
+        return Bounds(low, high)
+    nulls = stats["_NULL_COUNTS"]
+    is_all_null = low is None and high is None and len(nulls) == arity and nulls[index] == file.row_count
+    return NOTHING if is_all_null else None
+
 
 # How many rows of the table it stands for; then values as texts, None for null.
 SummaryRow = tuple[int, Sequence[str | None]]

@@ -1,25 +1,101 @@
-"""Find the data files that must be read from two states of a table, so that their difference is exact.
-
-A file that both states hold cancels out if both read the same rows from it. In a table with a key, the rows
-of a file depend on the files of its bucket that share keys with it, so only such a group as a whole cancels
-out. The rows that are read are therefore always true rows of the state, and the rows that are left out are
-the same in both. Pure: this module reads nothing.
-"""
+"""Restrict two scans of a table, the sides of a difference, to the files that each needs to read."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_in
 from functools import cache
 from typing import Any
 
-from paimark.core.errors import Corrupt
-from paimark.core.spark.merging.keys import KeyReader
+from msgspec.structs import replace
+
+from paimark.core.errors import Corrupt, FileMissing, PaimarkError, Unavailable
+from paimark.core.figures import counted
+from paimark.core.spark.datasource.scan import Beside, Scan
 from paimark.core.spark.merging.model import Unmergeable
+from paimark.core.spark.merging.rules import KeyReader
+from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import type_text
-from paimark.core.table.manifests.manifests import ManifestEntry
-from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests, live_entries
+from paimark.core.table.manifests.manifests import ManifestEntry, read_deletion_vectors
+from paimark.core.table.records import SchemaField, Snapshot, TableSchema
+
+# The names of the files are sent with every task.
+_MOST_FILES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """`note` tells how many of its files are read, or why all are read."""
+
+    scan: Scan
+    note: str
+
+
+def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
+    """The scans without the files that cancel out: rows that are equal in both may be missing.
+
+    Raises `Unavailable`. If metadata can't be read, all files are read, and the readers report the error.
+    """
+    try:
+        if old.root.table != new.root.table:
+            raise ReadWhole("they are two tables")
+        left, right = _state(files, old), _state(files, new)
+        names = differing_files(left, right)
+        if max(len(names.old), len(names.new)) > _MOST_FILES:
+            raise ReadWhole(f"more than {_MOST_FILES:,} of them differ")
+    except ReadWhole as why:
+        return Side(old, f"All files are read: {why}."), Side(new, f"All files are read: {why}.")
+    except Unavailable:
+        raise
+    except PaimarkError as error:
+        note = f"All files are read: {error.message}."
+        return Side(old, note), Side(new, note)
+    before, after = _side(old, left, names.old), _side(new, right, names.new)
+    return _beside(before, after.scan, names), _beside(after, before.scan, names)
+
+
+def _beside(side: Side, other: Scan, names: Differing) -> Side:
+    """Add the other state to the scan, so that readers can leave out rows of a file that are in both."""
+    if not names.alike:
+        return side
+    told = Beside(other.branch, other.snapshot, other.schema, other.only, tuple(sorted(names.alike)))
+    return replace_in(side, scan=replace(side.scan, beside=told))
+
+
+def _side(scan: Scan, state: State, names: frozenset[str]) -> Side:
+    count = counted(len(state.entries), "file")
+    is_whole = len(names) == len(state.entries)
+    note = f"Reads {len(names):,} of {count}" + (": the others are in both." if not is_whole else ".")
+    return Side(replace(scan, only=None if is_whole else tuple(sorted(names))), note)
+
+
+def _state(files: Files, scan: Scan) -> State:
+    schema = scan.table_schema
+    if not scan.snapshot:
+        return State(schema, (), {}, {})
+    root = scan.root
+    snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots)
+    entries = live_entries(files, root.table, data_manifests(files, root.table, snapshot))
+    written = _schemas(files, scan, {entry.facts.schema_id for entry in entries})
+    path = snapshot.index_manifest
+    vectors = read_deletion_vectors(files, root.table.manifest(path)) if path else {}
+    return State(schema, entries, written, vectors)
+
+
+def _schemas(files: Files, scan: Scan, numbers: set[int]) -> dict[int, TableSchema]:
+    lineage, found = Lineage(files, scan.root), dict[int, TableSchema]()
+    for number in numbers:
+        try:
+            found[number] = TableSchema.from_path(files, lineage.root.schema(number))
+        except FileMissing:
+            # Files of a missing schema never cancel out.
+            continue
+    return found
+
 
 # Options of retention and of writing, which do not change the result of a read.
 _NOT_OF_READS = (
@@ -30,6 +106,10 @@ _NOT_OF_READS = (
 _MERGED_BY = ("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_DELETE_ROW_COUNT", "_FIRST_ROW_ID")
 
 
+# A file that both states hold cancels out if both read the same rows from it. In a table with a key, the rows
+# of a file depend on the files of its bucket that share keys with it, so only such a group as a whole cancels
+# out. The rows that are read are therefore always true rows of the state, and the rows that are left out are
+# the same in both. Pure: this module reads nothing.
 class ReadWhole(Exception):
     """No file can be left out. The text is the reason, for the note."""
 
