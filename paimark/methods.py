@@ -19,6 +19,7 @@ from paimark.results import (
     Recovered,
     Restored,
     Result,
+    Reverted,
     RolledBack,
     SavepointCreated,
     SavepointDeleted,
@@ -206,7 +207,14 @@ class TableMethods(ABC):
         )
 
     def merge_branch(
-        self, *, name: str, on_conflict: str = "fail", resolve: str | None = None, drop_columns: bool = False
+        self,
+        *,
+        name: str,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        drop_columns: bool = False,
+        check: str | None = None,
+        up_to: int | None = None,
     ) -> BranchMerged:
         """Bring into main what a branch changed since its fork, or its last merge. A conflict is a key
         that both changed to different rows; `merge-branch --conflicts-out` writes the file to choose
@@ -216,6 +224,8 @@ class TableMethods(ABC):
         on_conflict: Who wins: fail (nobody), branch or main.
         resolve: File of conflicts with what is chosen for each.
         drop_columns: Main loses columns too that the branch dropped.
+        check: File of checks, SELECTs that must return no row; else the table's own file of them.
+        up_to: Publish exactly this snapshot of the branch, and none after it.
         """
         return self._do(
             "merge-branch",
@@ -224,19 +234,35 @@ class TableMethods(ABC):
             on_conflict=on_conflict,
             resolve=resolve,
             drop_columns=drop_columns,
+            check=check,
+            up_to=up_to,
         )
 
     def replace_main_branch(
-        self, *, name: str, layout: str = "pointer", drop_previous: bool = False
+        self,
+        *,
+        name: str,
+        layout: str = "pointer",
+        drop_previous: bool = False,
+        check: str | None = None,
+        up_to: int | None = None,
     ) -> MainReplaced:
-        """Make a branch main; its jobs keep running. To overwrite starts Spark.
+        """Make a branch main; its jobs keep running. To overwrite starts Spark, and so do checks.
 
         name: Name of the branch.
         layout: pointer (the default): readers are led to the branch; overwrite: main gets the branch's rows.
         drop_previous: Do not keep the previous main as a branch.
+        check: File of checks, SELECTs that must return no row; else the table's own file of them.
+        up_to: Publish exactly this snapshot of the branch, and none after it.
         """
         return self._do(
-            "replace-main-branch", MainReplaced, name=name, layout=layout, drop_previous=drop_previous
+            "replace-main-branch",
+            MainReplaced,
+            name=name,
+            layout=layout,
+            drop_previous=drop_previous,
+            check=check,
+            up_to=up_to,
         )
 
     def rescue_commits(self, *, name: str) -> CommitsRescued:
@@ -254,6 +280,16 @@ class TableMethods(ABC):
         truncate: Let main end there: what came later becomes a branch.
         """
         return self._do("rollback", RolledBack, to=to, truncate=truncate)
+
+    def revert(self, *, snapshot: int, on_conflict: str = "fail", branch: str | None = None) -> Reverted:
+        """Take back what one commit did, and keep what came later, as one new commit. Paimon's library
+        makes that commit, which starts Spark.
+
+        snapshot: Id of the snapshot whose commit is taken back.
+        on_conflict: What a row gets that changed since: fail (nothing is written), now (it stays) or then.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do("revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, branch=branch)
 
     def undo(self, *, replacement: bool = False) -> Undone:
         """Take back the last change that can be taken back.

@@ -68,7 +68,8 @@ class Branch(msgspec.Struct, frozen=True):
 class Operation(msgspec.Struct, frozen=True):
     """One finished change. `before` and `after` name what it moved; `undoes`, `redoes` are operation ids.
 
-    `take_back` is the command that takes it back in its turn, or why there is none.
+    `take_back` is the command that takes it back in its turn, or why there is none. `checks` says what the
+    checks of the rows that it published found; None if there were none.
     """
 
     operation_id: int
@@ -82,6 +83,7 @@ class Operation(msgspec.Struct, frozen=True):
     undoes: int | None
     redoes: int | None
     take_back: str
+    checks: str | None
 
 
 class Field(msgspec.Struct, frozen=True):

@@ -165,6 +165,12 @@ class Analyzed(Result, frozen=True, kw_only=True):
     snapshot_id: int | None
 
 
+class Reverted(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is None if there was nothing to take back."""
+
+    snapshot_id: int | None
+
+
 class MainReplaced(Result, frozen=True, kw_only=True):
     """`previous_main` is the branch that keeps the previous main, `snapshot_id` the newest snapshot of main.
 

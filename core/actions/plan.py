@@ -12,14 +12,14 @@ import msgspec
 
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, size
-from paimark.core.table.operations import Group
+from paimark.core.table.operations import CheckResult, Group
 from paimark.core.table.records import Point
 
 # The detail of a step that moves metadata.
 NO_DATA_FILE = "no data file is touched"
 
 ItemKind = Literal[
-    "first", "not", "loses", "final", "unknown", "affects", "keeps", "frees", "undo", "by", "how"
+    "first", "not", "loses", "final", "unknown", "checks", "affects", "keeps", "frees", "undo", "by", "how"
 ]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 # What a person who only looks for danger reads: the rest says what stays, and how.
@@ -34,6 +34,7 @@ class Item(msgspec.Struct, frozen=True):
     loses    what a reader of that name sees now and not afterwards, though it be kept aside
     final    there is no way back
     unknown  what is known only once it is done
+    checks   what the checks of its rows found
     affects  who else notices
     keeps    what stays
     frees    files and bytes that leave the store
@@ -136,6 +137,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     redoes: str | None = None
     parts: tuple[Plan, ...] = ()
     group: Group | None = None
+    checks: tuple[CheckResult, ...] = ()
 
     @property
     def commits_rows(self) -> bool:

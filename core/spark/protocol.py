@@ -27,6 +27,8 @@ PARTITIONS = "__paimark_partitions"
 COMMON = "__paimark_common"
 # The only column of `partitions_sql` where the whole table is replaced: it has no partitions.
 WHOLE = "__paimark_whole"
+# The column of a `Repair` that says of a key that it shall have no row.
+GONE = "__paimark_gone"
 
 # How a system table is read, in a `Reading`.
 LISTED = "metadata"
@@ -95,12 +97,16 @@ class Run(msgspec.Struct, frozen=True, tag=True):
 class Version(msgspec.Struct, frozen=True):
     """The rows of a root (`branch` None: the table directory) at a snapshot, which is given as JSON.
 
-    They are read with `schema`, also JSON; if that is empty, with the order's schema.
+    They are read with `schema`, also JSON; if that is empty, with the order's schema. `only` are the names of
+    the data files to read, None for all. With `beside`, another version by its name, this one and that one
+    lack rows that are equal in both: files that cancel out are not read.
     """
 
     branch: str | None
     snapshot: str
     schema: str = ""
+    only: tuple[str, ...] | None = None
+    beside: str = ""
 
 
 class Ask(msgspec.Struct, frozen=True, tag=True):
@@ -168,6 +174,33 @@ class Compact(msgspec.Struct, frozen=True, tag=True):
     commit_user: str
     is_full: bool = False
     partitions: tuple[str, ...] | None = None
+
+
+class Repair(msgspec.Struct, frozen=True, tag=True):
+    """Change rows of a root by queries over versions of it, as one commit. The answer is a `TaskResult`,
+    without a snapshot if there was nothing to do.
+
+    Rows with a key: `upserts_sql` has the rows as they shall be, and in the column `GONE` whether the key
+    shall have none. Rows without: the data files named `out` leave the table, and so do the rows of the
+    condition `delete_where`; `rows_sql` has those that are added. `operation` and `done` are for the log.
+    `schema`, `head` and `follows_main` must still be valid at the commit.
+    """
+
+    number: int
+    table: str
+    schema: str
+    versions: Mapping[str, Version]
+    branch: str | None
+    follows_main: bool
+    head: str
+    commit_user: str
+    operation: str
+    done: str
+    upserts_sql: str = ""
+    out: tuple[str, ...] = ()
+    delete_where: str = ""
+    rows_sql: str = ""
+    texts: Mapping[str, tuple[str, ...]] = {}
 
 
 class Analyze(msgspec.Struct, frozen=True, tag=True):
@@ -329,7 +362,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 
 # The orders of actions, and all that the engine does one at a time.
-ActionTask = Ask | Write | Compact | Analyze
+ActionTask = Ask | Write | Compact | Analyze | Repair
 Task = Run | ActionTask
 Order = Start | Task | Prefetch | Cancel | Close
 # A Batch is also a report, but not JSON.

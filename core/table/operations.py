@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import msgspec
 
 from paimark.core.errors import Corrupt, PaimarkError
+from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import BEGUN_PREFIX, OPERATION_PREFIX, WRITE_PREFIX, TablePath
@@ -64,6 +65,22 @@ class CheckResult(msgspec.Struct, frozen=True):
         return "passes" if not self.rows else "warns" if self.warns else "fails"
 
 
+def checks_said(results: Sequence[CheckResult]) -> str:
+    """`3 checks pass`, `3 checks, 1 fails: 12 rows`, with those that only warn."""
+    parts = []
+    for found, verb in (
+        ([each for each in results if each.stops], "fail"),
+        ([each for each in results if each.rows and each.warns], "warn"),
+    ):
+        if found:
+            number = f"{len(found)} {verb}{'s' if len(found) == 1 else ''}"
+            parts.append(f"{number}: {counted(sum(each.rows for each in found), 'row')}")
+    checks = counted(len(results), "check")
+    if not parts:
+        return f"{checks} {'passes' if len(results) == 1 else 'pass'}"
+    return f"{checks}, {', '.join(parts)}"
+
+
 class StreamRun(msgspec.Struct, frozen=True, rename="camel"):
     """One run of a streaming query that writes to one root, from batch `first` to batch `last`.
 
@@ -86,6 +103,8 @@ class Operation(Record, frozen=True, kw_only=True):
     `before` and `after` name the references that it moved, for people. `no_way_back` says why an undo does
     not turn its `edits` round, or what does instead. `undoes` and `redoes` are tokens of operations. `group`
     is set for a part of a change of many.
+
+    `checks` are those that were made of the rows that it published.
 
     `stream` is set for a run of a stream, whose entry is written again with each batch.
 
@@ -111,6 +130,7 @@ class Operation(Record, frozen=True, kw_only=True):
     undoes: str | None = None
     redoes: str | None = None
     group: Group | None = None
+    checks: tuple[CheckResult, ...] | None = None
     landed: bool | None = None
     records_added: int | None = None
     records_removed: int | None = None

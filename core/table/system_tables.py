@@ -21,7 +21,7 @@ from paimark.core.table.lineage.branches import branch_rows
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
 from paimark.core.table.names import BRANCH_PART, near_names
-from paimark.core.table.operations import Operation, read_operations
+from paimark.core.table.operations import Operation, checks_said, read_operations
 from paimark.core.table.reading import read_records
 from paimark.core.table.records import Savepoint, Snapshot
 from paimark.core.table.savepoints import SavepointManager
@@ -134,7 +134,8 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
     numbers = {each.token: each.number for each in known}
     for each in known:
         undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
-        yield (*_operation_row(_with_remark(each)), undoes, redoes, _take_back(root, each))
+        found = checks_said(each.checks) if each.checks else None
+        yield (*_operation_row(_with_remark(each)), undoes, redoes, _take_back(root, each), found)
 
 
 def _take_back(root: Root, operation: Operation) -> str:
@@ -229,7 +230,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             _operations,
             """operation_id BIGINT, action STRING, summary STRING, before STRING, after STRING, user STRING,
             host STRING, time TIMESTAMP(3), undoes BIGINT, redoes BIGINT,
-            take_back STRING""",
+            take_back STRING, checks STRING""",
         ),
         _table("options", _options, "key STRING, value STRING"),
         _table(

@@ -53,6 +53,7 @@ READING = {
         "savepoints": "(self, *, branch: 'str | None' = None) -> 'list[Savepoint]'",
         "schemas": "(self, *, branch: 'str | None' = None) -> 'list[Schema]'",
         "snapshots": "(self, *, branch: 'str | None' = None, limit: 'int | None' = None) -> 'list[Snapshot]'",
+        "check": "(self, version: 'str | None' = None, *, file: 'str | None' = None) -> 'list[CheckResult]'",
         "space": "(self, *, branch: 'str | None' = None) -> 'SpaceReport'",
         "tags": "(self, *, branch: 'str | None' = None) -> 'list[Tag]'",
     },

@@ -58,6 +58,7 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
                 "rollback",
                 "compact",
                 "analyze",
+                "revert",
                 "jars fetch",
                 "demo",
             )

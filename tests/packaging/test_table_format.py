@@ -47,7 +47,7 @@ from paimark.core.table.lineage.edits import (
     RowsEdit,
     SchemaEdit,
 )
-from paimark.core.table.operations import Group, Operation, StreamRun
+from paimark.core.table.operations import CheckResult, Group, Operation, StreamRun
 from paimark.core.table.read_tags import READ_TAG_PREFIX
 from paimark.core.table.records import (
     Consumer,
@@ -72,6 +72,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
         *(Claim, Savepoint, Operation, MergeEvent, Attempt, StreamConsumer, StreamPosition),
         *EDITS,
         StreamRun,
+        CheckResult,
     )
 }
 STEPS = {
@@ -218,6 +219,7 @@ def examples() -> list[tuple[str, str]]:
 
 def test_every_record_of_a_file_has_an_example() -> None:
     embedded = {Owner, Plan, Item, Step, Refusal, Point, *EDITS, Group, StreamRun, StreamPosition}
+    embedded |= {CheckResult}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
     assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())

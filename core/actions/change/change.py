@@ -22,6 +22,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.landed import Landed
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits
+from paimark.core.table.operations import CheckResult
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,10 @@ class Change(ABC, Generic[S]):
     def edits(self) -> Edits | None:
         """What it changed, once finished; None if an undo can't turn it round."""
         return None
+
+    def checks(self) -> tuple[CheckResult, ...]:
+        """What the checks of the rows that it published found."""
+        return self.work.plan.checks
 
     def no_way_back(self) -> str:
         """Why `undo` does not take it back, or what does instead, as a sentence; empty if `undo` does."""

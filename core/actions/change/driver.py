@@ -223,6 +223,8 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
         undoes=plan.undoes,
         redoes=plan.redoes,
         group=plan.group,
+        # Their rows are the table's: the log only counts them.
+        checks=tuple(msgspec.structs.replace(each, first=()) for each in change.checks()) or None,
     )
 
 

@@ -22,7 +22,7 @@ from paimark.core.errors import Cancelled, FileMissing, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
-from paimark.core.spark.protocol import Analyze, Compact, TaskResult
+from paimark.core.spark.protocol import Analyze, Compact, Repair, TaskResult
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition import kinds
@@ -110,7 +110,7 @@ def _made(
 
 
 def committed(
-    context: Context, root: Root, order: Compact | Analyze, after: int, progress: Progress
+    context: Context, root: Root, order: Compact | Analyze | Repair, after: int, progress: Progress
 ) -> tuple[Snapshot | None, str]:
     """As the engine commits it: the commit after that snapshot, and what failed of the work that follows it.
 

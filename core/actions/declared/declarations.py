@@ -12,6 +12,7 @@ from paimark.core.actions.declared.kinds import (
     Branch,
     BranchName,
     Choice,
+    CommitId,
     ConsumerName,
     DroppedId,
     FileName,
@@ -32,6 +33,12 @@ __all__ = ["DECLARED"]
 _BRANCH = Branch("branch", "Branch of the table; main when left out.")
 _SNAPSHOT = SnapshotId("snapshot", "Id of the snapshot; the newest when left out.", many=True)
 _DROPPED = DroppedId("id", "Which one, if several of the name were dropped; the newest when left out.")
+
+# What of a branch becomes main's.
+_PUBLISHED = (
+    FileName("check", "File of checks, SELECTs that must return no row; else the table's own file of them."),
+    Number("up_to", "Publish exactly this snapshot of the branch, and none after it."),
+)
 
 _DELETE = Key(
     "x",
@@ -221,6 +228,7 @@ DECLARED: dict[str, Declaration] = {
                 ),
                 FileName("resolve", "File of conflicts with what is chosen for each."),
                 Flag("drop_columns", "Main loses columns too that the branch dropped."),
+                *_PUBLISHED,
             ),
             more="A conflict is a key that both changed to different rows; `merge-branch --conflicts-out` "
             "writes the file to choose in. Spark starts, unless main can go on with the branch's commits.",
@@ -241,8 +249,9 @@ DECLARED: dict[str, Declaration] = {
                     among=("pointer", "overwrite"),
                 ),
                 Flag("drop_previous", "Do not keep the previous main as a branch."),
+                *_PUBLISHED,
             ),
-            more="To overwrite starts Spark.",
+            more="To overwrite starts Spark, and so do checks.",
             result="MainReplaced",
             changes={
                 "replace-main-branch": "replace.replace_main_branch:ReplaceMain",
@@ -272,6 +281,24 @@ DECLARED: dict[str, Declaration] = {
                 "truncate": "rollback.truncate:Truncate",
             },
             key=Key("B", "act.rollback", "roll back", "give main the rows of this version", is_in_bar=False),
+            asks=True,
+        ),
+        _moving_main(
+            "repair.revert",
+            "Take back what one commit did, and keep what came later, as one new commit.",
+            (
+                CommitId("snapshot", "Id of the snapshot whose commit is taken back.", required=True),
+                Choice(
+                    "on_conflict",
+                    "What a row gets that changed since: fail (nothing is written), now (it stays) or then.",
+                    default="fail",
+                    among=("fail", "now", "then"),
+                ),
+                _BRANCH,
+            ),
+            more="Paimon's library makes that commit, which starts Spark.",
+            result="Reverted",
+            key=Key("-", "act.revert", "revert", "take back what this commit did", is_in_bar=False),
             asks=True,
         ),
         _moving_main(

@@ -141,6 +141,13 @@ class SnapshotId(Number, frozen=True):
         return None if is_newest else seen.row.snapshot_id
 
 
+class CommitId(Number, frozen=True):
+    """A snapshot, for what its commit did."""
+
+    def of(self, seen: Seen) -> Value | None:
+        return seen.row.snapshot_id
+
+
 class SnapshotOfMain(Number, frozen=True):
     """A snapshot of main, if the row has no tag that somebody gave."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import msgspec
@@ -11,10 +12,12 @@ import msgspec
 from paimark.core.actions.change.change import Done, Landed, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry
+from paimark.core.actions.checks import integer_argument
 from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
     copy_tags,
     has_appended,
+    is_pinned,
     newest_id,
     points_of,
     tags_to_copy,
@@ -24,15 +27,17 @@ from paimark.core.actions.merge.fast_forward import (
     will_reach,
 )
 from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, record_merge, state_of
-from paimark.core.actions.merge.merge_branch import forward
+from paimark.core.actions.merge.merge_branch import forward, merged_state
 from paimark.core.actions.merge.resolution import Resolution, moved, resolved
 from paimark.core.actions.merge.rows import merged_rows
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, raise_first
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
+from paimark.core.actions.row_checks.publishing import checked_again, is_checked
 from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.operations import CheckResult
 from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
@@ -77,6 +82,10 @@ class MergeRows(_Merge):
     def __init__(self, work: Work, state: MergeState) -> None:
         super().__init__(work, state)
         self._rows: tuple[tuple[Point, str], QueryRows] | None = None
+        self._checks = work.plan.checks
+
+    def checks(self) -> tuple[CheckResult, ...]:
+        return self._checks
 
     def check(self, hold: Hold) -> None:
         # Check first whether it can be merged: a refused merge leaves no savepoint.
@@ -89,11 +98,18 @@ class MergeRows(_Merge):
             work, survey = self.work, self.survey_on(start)
             choice, path = str(work.plan.arguments["on_conflict"]), work.plan.arguments.get("resolve")
             chosen = None if path is None else _as_chosen(work, survey)[1]
-            self._rows = now, merged_rows(work.context, survey, choice, work.progress, chosen)
+            rows = merged_rows(work.context, survey, choice, work.progress, chosen)
+            if is_checked(work.plan):
+                # Nobody may commit beside them: their result is checked, and not that of others' rows too.
+                rows = replace(rows, is_checked=True)
+                if now != (work.plan.main_at, self.state.schema):
+                    under = merged_state(work.context, survey, choice, chosen, rows)
+                    self._checks = checked_again(work.context, work.plan, under, work.progress)
+            self._rows = now, rows
         return self._rows[1]
 
     def follow(self, start: RewriteBase) -> None:
-        state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
+        state, survey = self.state, _survey(self.work)
         is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
         is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
         # With other rows of main there may be other conflicts than the person has seen.
@@ -110,9 +126,13 @@ class MergeRows(_Merge):
 
 
 class _Try(msgspec.Struct, frozen=True):
-    """`tags` of the branch are copied to main, which lacked them, before its snapshots."""
+    """`tags` of the branch are copied to main, which lacked them, before its snapshots.
+
+    `pinned`: the pin of the branch's head was there before. It keeps a tag on the branch that somebody made.
+    """
 
     tags: tuple[str, ...] = ()
+    pinned: bool = False
 
 
 class FastForward(_Merge):
@@ -139,7 +159,8 @@ class FastForward(_Merge):
         survey = self.survey(main)
         hold_expiry(work.files, self.root, work.token, main.id + 1)
         tags = tags_to_copy(work.files, survey, self._points)
-        hold.note(TRY, {"head": main.as_written(), "tags": tags})
+        pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.head))
+        hold.note(TRY, {"head": main.as_written(), "tags": tags, "pinned": pinned})
         hold.require()
         copy_tags(work.files, survey, tags, work.progress)
         self.made = append_snapshots(work.context, survey, self._points, work.progress)
@@ -171,9 +192,11 @@ class FastForward(_Merge):
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
-        # Only a person's word says that main does not have the snapshots: the pin stays then.
-        head = snapshot_of(self.state.head)
-        take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
+        tried = hold.journaled.noted(TRY, _Try)
+        if tried is None or not tried.pinned:
+            # Only a person's word says that main does not have the snapshots: the pin stays then.
+            head = snapshot_of(self.state.head)
+            take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
         self._take_back_tags(hold, self._points)
 
     def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:
@@ -218,13 +241,18 @@ def _as_planned(work: Work) -> Survey:
     is_chosen = "resolve" in arguments
 
     def find() -> Survey:
-        survey = survey_merge(work.files, work.table, str(arguments["name"]))
+        survey = _survey(work)
         return _as_chosen(work, survey)[0] if is_chosen and survey.kind == arguments["kind"] else survey
 
     def may_go_on(survey: Survey) -> bool:
         return not is_chosen and survey.kind != "fast-forward" and survey.kind == arguments["kind"]
 
     return as_planned_or_gone_on(work, find, may_go_on)
+
+
+def _survey(work: Work) -> Survey:
+    up_to = integer_argument(work.plan.arguments, "up_to")
+    return survey_merge(work.files, work.table, str(work.plan.arguments["name"]), up_to=up_to)
 
 
 def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:

@@ -27,7 +27,9 @@ from paimark.core.table.records import Point, Snapshot, is_apart, is_same_commit
 def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
     """The branch's tags after the base that main lacks, and the names that main has at another snapshot."""
     main, branch = Side(files, survey.start.root), Side(files, survey.branch.root)
-    later = {name: tag for name, tag in branch.tags.items() if tag.id > survey.base.id}
+    later = {
+        name: tag for name, tag in branch.tags.items() if survey.base.id < tag.id <= survey.branch.snapshot.id
+    }
     clashes = [name for name in later if name in main.tags and main.tags[name].id != later[name].id]
     return {name: tag for name, tag in later.items() if name not in main.tags}, clashes
 
@@ -103,6 +105,14 @@ def _refused(files: Files, survey: Survey, first: int) -> Refused:
 def _delete_pin(files: Files, main: Root, name: str, data: bytes) -> None:
     files.delete(main.tag(name))
     unguard(files, main, name, data)
+
+
+def is_pinned(files: Files, main: Root, branch: str, head: Snapshot) -> bool:
+    """Whether main has a whole pin of this head of the branch."""
+    path = main.tag(merge_tag(branch, head.id))
+    pin = read_if_there(files, path)
+    there = None if pin is None else _snapshot_in(pin, path)
+    return there is not None and is_same_commit(there, head)
 
 
 def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stays: bool) -> None:

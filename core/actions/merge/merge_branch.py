@@ -9,17 +9,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from paimark.core.actions.checks import required_text, text_argument
+from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import (
     new_tags,
 )
 from paimark.core.actions.merge.resolution import Resolution, moved, resolved
-from paimark.core.actions.merge.rows import rewriting
+from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.columns_again import columns_change, columns_lost, lost_columns
+from paimark.core.actions.rewrite.spark_rewrite import QueryRows, version_of
 from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.row_checks.checking import CheckedRows, rows_at
+from paimark.core.actions.row_checks.publishing import Verdict, verdict
 from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
@@ -32,12 +35,13 @@ from paimark.core.text import lowered
 from paimark.core.working_directory import absolute
 
 # The arguments with which a merge by choices is redone.
-_REQUEST = ("name", "resolve", "resolve_digest")
+_REQUEST = ("name", "resolve", "resolve_digest", "up_to", "check")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name` of the branch; `on_conflict`, `fail` unless `branch` or `main` wins; `resolve`, a
+    """Arguments: `name` of the branch; `up_to`, its last snapshot to merge; `check`, a file of checks of the
+    rows that main will have; `on_conflict`, `fail` unless `branch` or `main` wins; `resolve`, a
     file of choices, whose digest a redo gives as `resolve_digest`; `drop_columns`, to let main lose columns
     too that the branch dropped, or made narrower.
     """
@@ -46,12 +50,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     resolve = text_argument(arguments, "resolve") or None
     if resolve is not None and choice != "fail":
         raise UsageError(f"resolve decides every key in conflict, so on_conflict can't be {choice}")
-    survey = survey_merge(context.files, table, name)
+    up_to = integer_argument(arguments, "up_to")
+    survey = survey_merge(context.files, table, name, up_to=up_to)
     main = survey.start.head.snapshot
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
+    if up_to is not None:
+        given["up_to"] = up_to
     if survey.kind == "nothing":
         return Plan(
-            headline=f"main of {table.full_name} has all of branch {name} already.",
+            headline=f"main of {table.full_name} has all of branch {name} already{_up_to(up_to)}.",
             arguments=given,
             fingerprint=survey.fingerprint,
             empty=True,
@@ -74,33 +81,42 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         Step("copy", survey.start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas
     ]
     further, more = forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
+    refusals = (
+        *survey.schema_refusals,
+        *([] if drops else _would_lose(survey, lost)),
+        *more,
+        *_not_chosen(context, survey, resolution),
+    )
+    checked = Verdict()
+    if not refusals:
+        checked = verdict(
+            context, table, arguments, lambda: merged_state(context, survey, choice, resolution)
+        )
+        given |= checked.arguments
     return Plan(
         change=survey.kind if survey.kind == "fast-forward" else "",
-        headline=_headline(table, survey),
+        headline=_headline(table, survey, up_to),
         arguments=given,
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
         main_at=point_of(main),
         steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
+        checks=checked.results,
         items=(
+            *checked.items,
             *_lost(survey, choice, resolution),
             *columns_lost(survey.start, survey.target.schema),
-            *_unknown(survey, choice),
+            *([] if checked.results else _unknown(survey, choice)),
             *may_be_overwritten(context.files, survey.start.root, context.clock()),
             *_affected(context, survey),
             Item("keeps", f"main of now as savepoint {safety}; branch {name}"),
         ),
         phrase=name,
         cost=_cost(context, survey),
-        refusals=(
-            *survey.schema_refusals,
-            *([] if drops else _would_lose(survey, lost)),
-            *more,
-            *_not_chosen(context, survey, resolution),
-        ),
+        refusals=(*refusals, *checked.refusals),
         undo=table.undo,
         until="main has a new commit",
-        request=_request(given, drops=drops) if resolution else {},
+        request=_request(given, drops=drops) if resolution else checked.request(arguments),
     )
 
 
@@ -163,8 +179,41 @@ def forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]
     return steps, refusals
 
 
-def _headline(table: TablePath, survey: Survey) -> str:
-    name = survey.branch.root.label
+def merged_state(
+    context: Context,
+    survey: Survey,
+    choice: str,
+    resolution: Resolution | None,
+    rows: QueryRows | None = None,
+) -> CheckedRows:
+    """The rows that main has after the merge: of a fast-forward, those of the branch. Raises `Refused`.
+
+    `rows` are those that the merge writes, if they are known already.
+    """
+    name, head = survey.branch.root.label, survey.branch.snapshot
+    if survey.kind == "fast-forward":
+        label = f"snapshot {head.id} of branch {name}"
+        main = version_of(survey.start.root, survey.start.head.snapshot)
+        return rows_at(label, survey.branch.root, head, survey.target.schema, main)
+    if rows is None:
+        rows = merged_rows(context, survey, choice, context.progress, resolution)
+    label = f"main with branch {name} up to snapshot {head.id}"
+    return CheckedRows(
+        label,
+        survey.start.root.table,
+        survey.target.schema,
+        rows.versions,
+        result_of(survey, rows),
+        texts=rows.texts,
+    )
+
+
+def _up_to(number: int | None) -> str:
+    return "" if number is None else f" up to snapshot {number}"
+
+
+def _headline(table: TablePath, survey: Survey, up_to: int | None) -> str:
+    name = f"{survey.branch.root.label}{_up_to(up_to)}"
     count = counted(survey.branch.snapshot.id - survey.base.id, "commit")
     if survey.kind == "fast-forward":
         return f"Move main of {table.full_name} on along branch {name}, by {count}."

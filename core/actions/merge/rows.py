@@ -14,9 +14,11 @@ from paimark.core.actions.merge.scope import where_changed
 from paimark.core.actions.merge.survey import Survey
 from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, rewriting_refusals, run_query, version_of
+from paimark.core.actions.row_checks.check_file import MAIN, THIS
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
-from paimark.core.spark.protocol import Version
+from paimark.core.quoting import quoted
+from paimark.core.spark.protocol import COMMON, PARTITIONS, Version
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
@@ -59,6 +61,21 @@ def merged_rows(
     if choice == "fail":
         _require_no_conflict(context, survey, versions, queries, progress)
     return _written(versions, queries)
+
+
+def result_of(survey: Survey, rows: QueryRows) -> dict[str, str]:
+    """Queries by name, in order, that give all rows of main once these are committed, as `THIS`."""
+    main, schema = {MAIN: f"SELECT * FROM {merge_sql.MAIN}"}, survey.target.schema
+    if not rows.overwrite:
+        return {**main, THIS: f"(SELECT * FROM {merge_sql.MAIN}) UNION ALL ({rows.sql})"}
+    if rows.common_sql is None or rows.partitions_sql is None:
+        return {**main, THIS: rows.sql}
+    shared = {COMMON: rows.common_sql, PARTITIONS: rows.partitions_sql}
+    if not {*schema.partition_keys} <= {*schema.primary_keys} or not schema.partition_keys:
+        return {**main, **shared, THIS: rows.sql}
+    same = " AND ".join(f"m.{quoted(each)} <=> p.{quoted(each)}" for each in schema.partition_keys)
+    others = f"SELECT m.* FROM {merge_sql.MAIN} m LEFT ANTI JOIN {PARTITIONS} p ON {same}"
+    return {**main, **shared, THIS: f"({others}) UNION ALL ({rows.sql})"}
 
 
 def _require_no_conflict(

@@ -76,8 +76,12 @@ class Survey:
         return RewriteBase(self.start.head, TableSchema.from_json(data, path))
 
 
-def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
-    """Survey a merge of branch `name`. `whole`: write all rows of the branch, whatever main has of them.
+def survey_merge(
+    files: Files, table: TablePath, name: str, *, whole: bool = False, up_to: int | None = None
+) -> Survey:
+    """Survey a merge of branch `name`, up to a snapshot of it or its newest.
+
+    `whole`: write all rows of the branch, whatever main has of them.
 
     Raises `NotFound` for no such branch, `Refused` if nothing tells what main has of it, or if either has
     lost its newest snapshots, `Corrupt`.
@@ -87,13 +91,13 @@ def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = Fal
     if root == start.root:
         raise Refused(f"{name} is main of {table.full_name}", "Name another branch.")
     require_newest(files, root)
-    head = choose(files, root, None)
+    head = choose(files, root, up_to)
     if head is None:
         raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")
     main, branch = (Side(files, each, ancestors_only=True) for each in (start.root, root))
     base, main_base, base_root = base_of(files, main, branch)
-    kind: Kind = "append" if whole else _kind(files, start, head, base)
-    schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot)
+    kind: Kind = "append" if whole else _kind(files, start, head, base, is_newest=up_to is None)
+    schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot, is_newest=up_to is None)
     warnings = (*tags_beyond(main), *tags_beyond(branch))
     return Survey(start, head, base, main_base, base_root, kind, schemas, refusals, warnings=warnings)
 
@@ -166,8 +170,8 @@ def _went_on(branch: Side, known: Merged, fork: Fork) -> bool:
     return is_later and not (known.is_taken_back and _parts_later(branch, known, fork))
 
 
-def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot) -> Kind:
-    if is_same_commit(head.snapshot, base):
+def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot, *, is_newest: bool) -> Kind:
+    if is_same_commit(head.snapshot, base) or (not is_newest and head.snapshot.id < base.id):
         return "nothing"
     between = range(base.id + 1, head.snapshot.id)
     if is_same_commit(start.head.snapshot, base) and all(
@@ -178,25 +182,32 @@ def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot
 
 
 def _schemas(
-    files: Files, start: RewriteBase, root: Root, base: Snapshot, kind: Kind, head: Snapshot
+    files: Files,
+    start: RewriteBase,
+    root: Root,
+    base: Snapshot,
+    kind: Kind,
+    head: Snapshot,
+    *,
+    is_newest: bool,
 ) -> tuple[tuple[tuple[int, bytes], ...], tuple[Refusal, ...]]:
     if kind == "nothing":
         return (), ()
     mine, theirs = Lineage(files, root), Lineage(files, start.root)
-    newest, table = mine.latest_schema(), start.root.table
+    newest, table = mine.latest_schema() if is_newest else mine.schema(head.schema_id), start.root.table
     if newest is None:
         raise Corrupt(f"{root.directory} has no schema", "`paimark doctor` looks into it.")
     if kind != "fast-forward" and definition(newest) == definition(start.schema):
         return (), ()
     ids = theirs.schema_ids()
     # Ids that both sides have must mean the same from the base on: then only one side added schemas.
-    shared = {number for number in mine.schema_ids() if base.schema_id <= number <= ids[-1]}
+    shared = {number for number in mine.schema_ids() if base.schema_id <= number <= min(ids[-1], newest.id)}
     if kind == "fast-forward":
         shared &= {*range(base.schema_id, head.schema_id + 1), *_used(files, table, head)}
     for number in sorted(shared):
         if definition(mine.schema(number)) != definition(theirs.schema(number)):
             return (), (_differing(table, root, number),)
-    new = [number for number in mine.schema_ids() if number > ids[-1]]
+    new = [number for number in mine.schema_ids() if ids[-1] < number <= newest.id]
     if not new:
         return _changed_again(start, mine.schema(base.schema_id), newest), ()
     if newest.options.get("bucket") != start.schema.options.get("bucket"):

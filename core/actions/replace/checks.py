@@ -57,8 +57,8 @@ def require_free(context: Context, takeover: Takeover, replacement: Replacement)
         raise Refused(f"{table.full_name} has a branch {replacement.archive} already", "Make a new plan.")
 
 
-def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> None:
-    """Main is still as planned, and the branch is too, or has only gone on from there.
+def require_still(hold: Hold, replacement: Replacement, progress: Progress, *, exactly: bool = False) -> None:
+    """Main is still as planned, and the branch is too, or has only gone on from there if not `exactly`.
 
     Its jobs keep running; main gets their commits too. Raises `Refused`, with both states, and `TakenOver`.
     """
@@ -71,7 +71,8 @@ def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> N
     is_same_main = main.fingerprint == replacement.main_fingerprint and not _has_expired(
         files, between, replacement
     )
-    if not is_same_main or not _went_on(files, replacement, branch):
+    stayed = branch.head is not None and branch.head.snapshot.id == replacement.branch_head
+    if not is_same_main or not _went_on(files, replacement, branch) or (exactly and not stayed):
         raise moved(table, replacement.seen, f"{main.description} and {branch.description}")
     refusals = moving_refusals(context, between.main)
     if replacement.drops_previous:

@@ -11,6 +11,7 @@ from typing import Self
 
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.checks import integer_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.journal import RewriteByBranch, record_merge, state_of
 from paimark.core.actions.merge.survey import Survey, survey_merge
@@ -24,8 +25,11 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     copied_rows,
     rewriting_refusals,
     rows_of,
+    version_of,
 )
 from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.row_checks.checking import CheckedRows, rows_at
+from paimark.core.actions.row_checks.publishing import Verdict, is_checked, verdict
 from paimark.core.actions.said import commits_between, may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
@@ -44,7 +48,8 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     """Raises `UsageError` for arguments that only the pointer layout has."""
     if arguments.get("drop_previous") is True:
         raise UsageError("An overwrite keeps main's history", "Leave --drop-previous out.")
-    files, survey = context.files, survey_merge(context.files, table, name, whole=True)
+    up_to = integer_argument(arguments, "up_to")
+    files, survey = context.files, survey_merge(context.files, table, name, whole=True, up_to=up_to)
     start, head = survey.start, survey.branch.snapshot
     main = start.head.snapshot
     refusals = [*survey.schema_refusals, *rewriting_refusals(context, survey.target, head)]
@@ -56,10 +61,20 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     except FileMissing as error:
         refusals.append(Refusal(f"Branch {name} is not whole: {error.message}", "Repair it first."))
     safety = savepoint_claim.next_id(files, table)
+    checked = Verdict()
+    if not refusals:
+        checked = verdict(context, table, arguments, lambda: _to_check(survey))
     return Plan(
         change="overwrite-main",
-        headline=f"Give main of {table.full_name} the rows of branch {name}.",
-        arguments={"name": name, "layout": OVERWRITE},
+        headline=f"Give main of {table.full_name} the rows of {_what(name, up_to)}.",
+        arguments={
+            "name": name,
+            "layout": OVERWRITE,
+            **({} if up_to is None else {"up_to": up_to}),
+            **checked.arguments,
+        },
+        request=checked.request(arguments),
+        checks=checked.results,
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
         main_at=point_of(main),
@@ -70,6 +85,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
+            *checked.items,
             *_lost(context, survey),
             *columns_lost(start, survey.target.schema),
             *(Item("unknown", lowered(each)) for each in survey.warnings),
@@ -81,7 +97,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         ),
         phrase=name,
         cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
-        refusals=tuple(refusals),
+        refusals=(*refusals, *checked.refusals),
         until="main has a new commit",
         undo=table.undo,
     )
@@ -104,7 +120,7 @@ class OverwriteMain(RewriteByBranch):
         return f"before main got the rows of {self.state.branch}"
 
     def follow(self, start: RewriteBase) -> None:
-        if start.schema_text not in self.state.schema_texts:
+        if start.schema_text not in self.state.schema_texts or is_checked(self.work.plan):
             super().follow(start)
 
     def record(self, hold: Hold) -> None:
@@ -134,5 +150,19 @@ def _lost(context: Context, survey: Survey) -> list[Item]:
 
 
 def _as_planned(work: Work) -> Survey:
-    name = str(work.plan.arguments["name"])
-    return as_planned_or_gone_on(work, lambda: survey_merge(work.files, work.table, name, whole=True))
+    name, up_to = str(work.plan.arguments["name"]), integer_argument(work.plan.arguments, "up_to")
+    return as_planned_or_gone_on(
+        work,
+        lambda: survey_merge(work.files, work.table, name, whole=True, up_to=up_to),
+        lambda survey: not is_checked(work.plan),
+    )
+
+
+def _what(name: str, up_to: int | None) -> str:
+    return f"branch {name}" if up_to is None else f"snapshot {up_to} of branch {name}"
+
+
+def _to_check(survey: Survey) -> CheckedRows:
+    head, root = survey.branch.snapshot, survey.branch.root
+    main = version_of(survey.start.root, survey.start.head.snapshot)
+    return rows_at(_what(root.label, head.id), root, head, survey.target.schema, main)

@@ -10,16 +10,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Self
 
+from msgspec.structs import replace
+
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
-from paimark.core.actions.checks import required_text, text_argument
+from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage.drop_root import drop_root
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
-from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
 from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
 from paimark.core.actions.replace.parting import part
@@ -38,17 +40,20 @@ from paimark.core.actions.replace.pointer import (
     take_back,
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from paimark.core.actions.replace.takeover import survey_takeover
+from paimark.core.actions.replace.takeover import Takeover, survey_takeover
 from paimark.core.actions.replace.untouched import is_whole_copy, nothing_came
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at
+from paimark.core.actions.row_checks.publishing import is_checked, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot
 from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.reading import numbered
+from paimark.core.table.records import TableSchema
 
 ACTION = "replace-main-branch"
 POINTER = "pointer"
@@ -59,7 +64,7 @@ _CLEARED = "left guards and a notice to stock engines in the table directory"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name` of the branch, `layout` (`pointer`, `overwrite`), `drop_previous`.
+    """Arguments: `name` of the branch, `layout` (`pointer`, `overwrite`), `drop_previous`, `up_to`, `check`.
 
     Raises `NotFound`.
     """
@@ -78,7 +83,38 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return replace_overwrite.plan(context, table, name, arguments)
     takeover = survey_takeover(context.files, main, branch)
     archive = archive_name(context) if main.branch is None else None
-    return describe(context, takeover, archive, drops_previous=drops)
+    made = describe(context, takeover, archive, drops_previous=drops)
+    return _exactly(context, takeover, made, arguments)
+
+
+def _exactly(context: Context, takeover: Takeover, made: Plan, arguments: Mapping[str, object]) -> Plan:
+    """The plan with what is to be published: `up_to`, which must be the branch's newest, and its checks."""
+    up_to, branch = integer_argument(arguments, "up_to"), takeover.branch
+    head, root = branch.head, branch.root
+    if up_to is not None:
+        made = replace(made, arguments={**made.arguments, "up_to": up_to})
+    if up_to is not None and (head is None or head.snapshot.id != up_to):
+        newest = "no snapshot" if head is None else f"snapshot {head.snapshot.id}"
+        reason = f"Branch {root.label} is at {newest}, and all of it would be main, not only up to {up_to}"
+        hint = f"Use --layout overwrite, or merge-branch --up-to {up_to}."
+        return replace(made, refusals=(*made.refusals, Refusal(reason, hint, "branch-went-on")))
+    if made.refusals or head is None:
+        return made
+    schema = TableSchema.from_json(branch.schema, root.schema(branch.schema_id))
+    label, main = f"snapshot {head.snapshot.id} of branch {root.label}", takeover.main.root.table
+
+    def under() -> CheckedRows:
+        return rows_at(label, root, head.snapshot, schema, head_of_main(context.files, main))
+
+    checked = verdict(context, main, arguments, under)
+    return replace(
+        made,
+        arguments={**made.arguments, **checked.arguments},
+        request=checked.request(arguments),
+        checks=checked.results,
+        items=(*made.items, *checked.items),
+        refusals=checked.refusals,
+    )
 
 
 class ReplaceMain(PointMain[Replacement]):
@@ -132,7 +168,9 @@ class ReplaceMain(PointMain[Replacement]):
             # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
-        require_still(hold, self.state, self.work.progress)
+        arguments = self.work.plan.arguments
+        exactly = is_checked(self.work.plan) or arguments.get("up_to") is not None
+        require_still(hold, self.state, self.work.progress, exactly=exactly)
 
     def finish(self, hold: Hold) -> None:
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress

@@ -84,7 +84,8 @@ class QueryRows:
 
     Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. Rows that are only
     added are the same whatever others commit meanwhile. With `changed_sql`, as in `Write`, rows are the same
-    unless others commit to the keys that it tells.
+    unless others commit to the keys that it tells. If main's rows with these `is_checked`, others must not
+    commit meanwhile.
     """
 
     versions: Mapping[str, Version]
@@ -94,11 +95,12 @@ class QueryRows:
     common_sql: str | None = None
     changed_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    is_checked: bool = False
 
     @property
     def may_go_on(self) -> bool:
         """Whether main may go on while they are written, so that only the commit is tried again."""
-        return not self.overwrite or self.changed_sql is not None
+        return not self.is_checked and (not self.overwrite or self.changed_sql is not None)
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:

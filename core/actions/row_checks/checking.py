@@ -13,7 +13,6 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of, version_of
 from paimark.core.actions.row_checks.check_file import MAIN, THIS, Check
 from paimark.core.errors import PaimarkError, Refused, reworded
-from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Ask, Version
 from paimark.core.storage.files import Files
@@ -33,7 +32,8 @@ _AS_JSON = "to_json(struct(*), map('ignoreNullFields', 'false'))"
 class CheckedRows:
     """The rows under check, `label` for people. `versions` and `common`, SQL by name, give `THIS` and `MAIN`.
 
-    `schema` is that of the rows under check, with which a version is read that has none of its own.
+    `version` names them for `paimark check`; empty if they are none yet. `schema` is theirs, with which a
+    version is read that has none of its own.
     """
 
     label: str
@@ -41,6 +41,7 @@ class CheckedRows:
     schema: TableSchema
     versions: Mapping[str, Version]
     common: Mapping[str, str] = field(default_factory=dict)
+    version: str = ""
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
@@ -49,7 +50,7 @@ def rows_at(
 ) -> CheckedRows:
     """The rows of one version, beside those of main, which may have none."""
     versions = {THIS: version_of(root, snapshot)} | ({} if main is None else {MAIN: main})
-    return CheckedRows(label, root.table, schema, versions)
+    return CheckedRows(label, root.table, schema, versions, version=f"{root.label}:{snapshot.id}")
 
 
 def head_of_main(files: Files, table: TablePath) -> Version | None:
@@ -93,22 +94,6 @@ def _ask(
     schema = rows.schema.to_json().decode()
     ask = Ask(0, rows.table.full_name, schema, versions, query, rows.texts, reads_others=True)
     return [msgspec.json.decode(row)["found"] for row in answer_of(engine, ask, progress).rows]
-
-
-def said(results: Sequence[CheckResult]) -> str:
-    """`3 checks pass`, `3 checks, 1 fails: 12 rows`, with those that only warn."""
-    parts = []
-    for found, verb in (
-        ([each for each in results if each.stops], "fail"),
-        ([each for each in results if each.rows and each.warns], "warn"),
-    ):
-        if found:
-            number = f"{len(found)} {verb}{'s' if len(found) == 1 else ''}"
-            parts.append(f"{number}: {counted(sum(each.rows for each in found), 'row')}")
-    checks = counted(len(results), "check")
-    if not parts:
-        return f"{checks} {'passes' if len(results) == 1 else 'pass'}"
-    return f"{checks}, {', '.join(parts)}"
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from contextlib import closing
 import click
 
 from paimark.core.actions.context import open_context
-from paimark.core.actions.row_checks.checking import said
 from paimark.core.actions.row_checks.versions import check_version
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
@@ -16,7 +15,7 @@ from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.figures import counted
 from paimark.core.table.catalog import find_table
-from paimark.core.table.operations import CheckResult
+from paimark.core.table.operations import CheckResult, checks_said
 
 # The exit code when a check fails.
 FAILS = 4
@@ -70,7 +69,7 @@ def check(ctx: click.Context, table: str, version: str | None, file: str | None)
         rows = row_writer(options, _NAMES)
         rows.write([(each.name, each.verdict, each.rows, list(each.first)) for each in results])
         rows.close()
-    narrator.say(f"{path.full_name}, {label}: {said(results)}")
+    narrator.say(f"{path.full_name}, {label}: {checks_said(results)}")
     return FAILS if any(each.stops for each in results) else 0
 
 

@@ -14,8 +14,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from paimark.core.errors import Refused
-from paimark.core.spark.engine import rewrite
 from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
+from paimark.core.spark.engine.orders import repair, rewrite
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
 from paimark.core.spark.engine.planned.uses import pins
@@ -28,7 +28,16 @@ from paimark.core.spark.job_tag import bearing
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.launch.workers import kill_workers
-from paimark.core.spark.protocol import ActionTask, Analyze, Compact, Run, Start, TaskResult, Write
+from paimark.core.spark.protocol import (
+    ActionTask,
+    Analyze,
+    Compact,
+    Repair,
+    Run,
+    Start,
+    TaskResult,
+    Write,
+)
 from paimark.core.spark.results.progress import ProgressWatch
 from paimark.core.spark.results.results import (
     PlannedQuery,
@@ -129,6 +138,9 @@ class Classic:
         elif isinstance(order, Analyze):
             self.session.require_writable()
             yield rewrite.analyze(self.session, order)
+        elif isinstance(order, Repair):
+            self.session.require_writable()
+            yield repair.repair(self.session, order)
         elif isinstance(order, Write):
             self.session.require_writable()
             yield rewrite.write(self.session, order)

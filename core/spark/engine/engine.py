@@ -42,6 +42,7 @@ from paimark.core.spark.protocol import (
     Prefetch,
     Prefetched,
     Ready,
+    Repair,
     Report,
     Run,
     StageProgress,
@@ -79,7 +80,7 @@ class Server:
         threading.Thread(target=self._work, name="statements", daemon=True).start()
         while (order := receive_order(self._channel)) is not None:
             match order:
-                case Run() | Ask() | Write() | Compact() | Analyze():
+                case Run() | Ask() | Write() | Compact() | Analyze() | Repair():
                     with self._lock:
                         self._waiting.add(order.number)
                     self._orders.put(order)

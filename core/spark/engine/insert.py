@@ -149,7 +149,7 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
 
     views.register(job.named, job.pins)
     try:
-        made = session.writes.change(target, run)
+        made = session.writes.change(target, lambda write: run(write.changing(target.name)))
     finally:
         views.queries.java.remove(_TARGET)
         views.drop(job.named)

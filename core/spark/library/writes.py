@@ -108,15 +108,15 @@ class LibraryWrites:
         return self._filled(target, fill, is_partial=is_partial)
 
     def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
-        """Commit what a statement changes, which `run` runs: it gets Java's table for the statement's target.
+        """Commit what `run` changes: it gets Java's `TableWrite`, whose table statements change.
 
-        Raises as `write`, and Spark's error of the statement.
+        Raises as `write`, and Spark's error of a statement.
         """
-        write = self._filled(target, lambda write: run(write.changing(target.name)), is_partial=False)
+        write = self._filled(target, run, is_partial=False)
         counts = Counts(*write.counts())
         if write.isEmpty():
             return Changed(None, counts)
-        return Changed(self._committed(structs.replace(target, done=counts.said), write), counts)
+        return Changed(self._committed(structs.replace(target, done=_done(target, counts)), write), counts)
 
     def begun(self, target: WriteTarget) -> Any:
         """Java's `TableWrite`, for rows that Java writes by itself. Raises as `require` and `write`."""
@@ -189,3 +189,7 @@ class LibraryWrites:
             if _RESCALED in text:
                 raise other_buckets(target.name) from error
             raise
+
+
+def _done(target: WriteTarget, counts: Counts) -> str:
+    return ": ".join(each for each in (target.done, counts.said) if each)

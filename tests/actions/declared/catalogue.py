@@ -134,6 +134,7 @@ CATALOGUE = (
     Entry("restore", {"to": 2}, without("fix", "old")),
     Entry("merge-branch", {"name": "fix"}),
     Entry("rollback", {"to": "snapshot.2"}),
+    Entry("revert", {"snapshot": 3}),
     Entry("recover", {}, same),
     Entry("rename-table", {"to": "renamed"}),
     Entry("drop-table"),

@@ -120,10 +120,16 @@ class Session(Seeded):
     def _deletable(self) -> list[Root]:
         """The branches that a stock engine may delete: none while it can't open the table.
 
-        A deletion removes the branch's tags, so branches with promised tags are left out.
+        A deletion removes the branch's tags, so branches with promised tags are left out, and those with tags
+        of savepoints, which an undo makes by itself.
         """
         store = self.world.store
         promised = {root for root, _ in self.bench.watch.promised}
+        promised |= {
+            root
+            for root in view.roots(store)
+            if any(each.startswith("savepoint.") for each in view.tags(store, root))
+        }
         if view.main_root(store) != TABLE.root():
             return []
         return [each for each in view.roots(store) if each.branch and each not in promised]

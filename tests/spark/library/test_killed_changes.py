@@ -6,16 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from paimark.core.spark.engine.insert import change_rows
+from paimark.core.spark.engine.orders.repair import repair
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job
-from paimark.core.spark.protocol import Inserting, Run, Start
+from paimark.core.spark.protocol import GONE, Inserting, Repair, Run, Start
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import snapshot_facts
 from paimark.core.table.operations import read_operations
+from paimark.core.table.records import Snapshot
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.row_changes import read_change
 from tests.actions.acting import context_on, done, planned
@@ -37,6 +41,8 @@ STATEMENTS = {
         f"MERGE INTO d.t t USING {SOURCE} WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *",
         {2: 2, 3: 30},
     ),
+    # What it orders: by key, and by files.
+    "revert": ("", {2: 20, 3: 30}),
 }
 
 
@@ -75,5 +81,30 @@ def change(spark: SparkSession, film: Film, sql: str, scratch: Path) -> None:
     job = Job.of(Run(0, sql), lambda event: None)
     job.text = sql
     session.views.use(None)
+    if not sql:
+        assert repair(session, order_on(film, head)).snapshot == 2
+        return
     order = Inserting("killed", None, head.to_json().decode())
     assert change_rows(session, job, read_change(read_statement(sql)), order).snapshot_id == 2
+
+
+def order_on(film: Film, head: Snapshot) -> Repair:
+    lineage = Lineage(film, TABLE.root())
+    order = Repair(
+        number=0,
+        table=TABLE.full_name,
+        schema=lineage.require_schema().to_json().decode(),
+        versions={},
+        branch=None,
+        follows_main=True,
+        head=head.to_json().decode(),
+        commit_user="killed",
+        operation="revert",
+        done="",
+    )
+    if lineage.require_schema().primary_keys:
+        rows = f"VALUES (1, 1, true), (2, 20, false), (3, 30, false) AS x(k, v, {GONE})"
+        return msgspec.structs.replace(order, upserts_sql=f"SELECT * FROM {rows}")
+    out = tuple(each.name for each in snapshot_facts(film, TABLE, head))
+    rows = "VALUES (2, 20), (3, 30) AS x(k, v)"
+    return msgspec.structs.replace(order, out=out, rows_sql=f"SELECT * FROM {rows}")

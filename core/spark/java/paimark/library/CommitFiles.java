@@ -155,6 +155,22 @@ final class CommitFiles {
         return messages;
     }
 
+    /** Messages that delete these data files of a snapshot. */
+    static List<CommitMessage> deletions(FileStoreTable table, Snapshot of, Set<String> names) {
+        List<CommitMessage> messages = new ArrayList<>();
+        Set<String> missing = new HashSet<>(names);
+        for (ManifestEntry entry : table.store().newScan().withSnapshot(of).withDataFileNameFilter(names::contains)
+                .plan().files()) {
+            missing.remove(entry.file().fileName());
+            messages.add(new CommitMessageImpl(entry.partition(), entry.bucket(), entry.totalBuckets(),
+                    new DataIncrement(List.of(), List.of(entry.file()), List.of()), CompactIncrement.emptyIncrement()));
+        }
+        if (!missing.isEmpty()) {
+            throw new IllegalStateException("Snapshot " + of.id() + " has no file " + missing);
+        }
+        return messages;
+    }
+
     static CommitMessage withoutChangelog(CommitMessageImpl of) {
         DataIncrement made = of.newFilesIncrement();
         return new CommitMessageImpl(of.partition(), of.bucket(), of.totalBuckets(),

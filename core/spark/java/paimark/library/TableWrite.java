@@ -2,6 +2,7 @@ package paimark.library;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -105,7 +106,18 @@ public final class TableWrite extends Uncommitted {
                 fitsOne ? new Repartition(1, false, plan) : clustered(plan, postponed),
                 scala.collection.immutable.Map$.MODULE$.empty());
         Dataset.ofRows(session, append);
-        messages = target.messages();
+        add(target.messages());
+    }
+
+    /** These data files of the newest snapshot leave the table; none of them has a deletion vector. */
+    public void takeOut(List<String> names) {
+        add(CommitFiles.deletions(table, Snapshot.fromJson(known), new HashSet<>(names)));
+    }
+
+    private void add(List<CommitMessage> more) {
+        List<CommitMessage> all = new ArrayList<>(messages);
+        all.addAll(more);
+        messages = all;
     }
 
     /** The table for a statement that changes its rows; {@code label} is its name for people. */
@@ -121,7 +133,7 @@ public final class TableWrite extends Uncommitted {
 
     /** What such a statement wrote. */
     void changed(List<CommitMessage> written, ChangeCounts rows) {
-        messages = written;
+        add(written);
         counts = rows;
     }
 

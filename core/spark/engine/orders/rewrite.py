@@ -4,20 +4,20 @@ analyze."""
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Generator, Iterable
+from contextlib import ExitStack
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
-from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.engine.orders.named import named_versions, temporary_view
 from paimark.core.spark.engine.planned.uses import pins
 from paimark.core.spark.engine.session_state import EngineSession
-from paimark.core.spark.engine.tables import OpenedTable, opened_scan
+from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.protocol import (
     COMMON,
     PARTITIONS,
@@ -25,9 +25,7 @@ from paimark.core.spark.protocol import (
     Analyze,
     Ask,
     Compact,
-    Reading,
     TaskResult,
-    Version,
     Write,
 )
 from paimark.core.spark.results.sender import SentBatch
@@ -37,8 +35,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition import kinds
 from paimark.core.table.manifests.files import size_of, unseen_files
 from paimark.core.table.operations import ANALYSIS, COMPACTION
-from paimark.core.table.records import Snapshot, TableSchema
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.table.records import Snapshot
 
 # The most partitions of one overwrite, which compares all of them with each manifest.
 MOST_PARTITIONS = 10_000
@@ -50,7 +47,7 @@ _MOST_CHANGED = 500_000
 
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
     """The rows of a query as JSON objects."""
-    with _named(session, order) as named:
+    with named_versions(session, order) as named:
         others, pinned = _others(session, order) if order.reads_others else ({}, "")
         frame = session.views.query(order.sql, {**named, **others}, pinned)
         return tuple(frame.toJSON().collect())
@@ -69,7 +66,7 @@ def answers(
     session: EngineSession, order: Ask, streamed: Callable[[DataFrame], Iterable[SentBatch]]
 ) -> Generator[tuple[str, ...]]:
     """As `answer`, in parts, in the order of the rows, so that only few rows are in memory."""
-    with _named(session, order) as named:
+    with named_versions(session, order) as named:
         frame = session.views.query(order.sql, named).selectExpr("to_json(struct(*)) AS row")
         for data, _ in streamed(frame):
             with pa.ipc.open_stream(data) as reader:
@@ -102,7 +99,7 @@ def write(session: EngineSession, order: Write) -> TaskResult:
         head = Snapshot.from_json(order.head.encode(), "the order")
         if any(unseen_files(warehouse.files, table, target.table_schema, head)):
             raise Refused(*kinds.unseen_rows(order.table))
-    with _named(session, order) as named, ExitStack() as ends:
+    with named_versions(session, order) as named, ExitStack() as ends:
         is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named)
         if order.common_sql is not None:
@@ -110,7 +107,7 @@ def write(session: EngineSession, order: Write) -> TaskResult:
             if is_small:
                 # A large result is computed twice instead, because caching it would take more.
                 ends.callback(common.persist().unpersist)
-            ends.enter_context(_view(spark, COMMON, common))
+            ends.enter_context(temporary_view(spark, COMMON, common))
             query = spark.sql
         replaced = changed = None
         if order.partitions_sql is not None:
@@ -124,10 +121,10 @@ def write(session: EngineSession, order: Write) -> TaskResult:
                     "Merge fewer at a time.",
                 )
             frame = spark.createDataFrame(partitions)
-            ends.enter_context(_view(spark, PARTITIONS, frame))
+            ends.enter_context(temporary_view(spark, PARTITIONS, frame))
             replaced = frame.select([each for each in frame.columns if each != WHOLE])
             changed = None if keys is None else spark.createDataFrame(keys)
-        rows = _as_declared(query(order.sql), target)
+        rows = as_declared(query(order.sql), target)
         made = session.writes.write(target, rows, partitions=replaced, changed=changed, is_small=is_small)
     return (
         TaskResult()
@@ -169,7 +166,7 @@ def analyze(session: EngineSession, order: Analyze) -> TaskResult:
         done=f"statistics of {counted(len(columns), 'column')}" if columns else "the number of rows",
     )
     session.writes.require(target)
-    with _named(session, order) as named:
+    with named_versions(session, order) as named:
         found = session.views.query(order.sql, named)
         made = session.writes.describe(target, found, columns, order.size)
     return TaskResult() if made is None else TaskResult(snapshot=made.snapshot.id, remark=made.remark)
@@ -191,37 +188,6 @@ def _partial(
     return query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow(), None
 
 
-@contextmanager
-def _named(session: EngineSession, order: Ask | Write | Analyze) -> Iterator[Mapping[str, OpenedTable]]:
-    """Open the versions and texts under the names that the order's queries use."""
-    named = {name: _opened(session, order, name, version) for name, version in order.versions.items()}
-    with ExitStack() as ends:
-        for name, lines in order.texts.items():
-            frame = session.spark.createDataFrame(pa.table({"line": pa.array(lines, pa.string())}))
-            ends.enter_context(_view(session.spark, name, frame))
-        yield named
-
-
-def _opened(session: EngineSession, order: Ask | Write | Analyze, name: str, version: Version) -> OpenedTable:
-    # All versions are read with one schema: columns are matched by id, not by name.
-    schema = version.schema or order.schema
-    options = TableSchema.from_json(schema.encode(), "the schema").options
-    require_obeyed(order.table, options, version.branch, "root", by_library=session.library.is_wanted)
-    root = parse_table_name(order.table).root(version.branch)
-    scan = session.warehouse.scan(root, version.snapshot, schema)
-    use, reading = TableUse((name,)), Reading(order.table, name, "")
-    return opened_scan(session.natives, session.library, use, scan, reading, "root")
-
-
-@contextmanager
-def _view(spark: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
-    frame.createOrReplaceTempView(name)
-    try:
-        yield
-    finally:
-        spark.catalog.dropTempView(name)
-
-
 def _is_small(files: Files, order: Write) -> bool:
     """Whether the result of a query over the versions fits into this process."""
     rows, sizes = 0, 0
@@ -232,7 +198,7 @@ def _is_small(files: Files, order: Write) -> bool:
     return bool(order.versions) and rows <= _FEW_ROWS and sizes <= _FEW_BYTES
 
 
-def _as_declared(frame: DataFrame, target: WriteTarget) -> DataFrame:
+def as_declared(frame: DataFrame, target: WriteTarget) -> DataFrame:
     """Cast the columns to Spark's types of the table's columns."""
     names = frame.columns
     # PySpark parses a name as an expression: `a.b` as a part of `a`.

@@ -1,0 +1,105 @@
+"""The queries for rows with a key that shall be what they were: which differ, and who changed them since."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from paimark.core.quoting import quoted
+from paimark.core.spark.protocol import GONE
+
+THEN, BASE = "__paimark_then", "__paimark_base"
+BASE_NOW, NOW = "__paimark_base_now", "__paimark_now"
+BACK, GO, CHANGED, CONFLICT = "back", "go", "changed", "conflict"
+_FIRST = 5
+
+
+@dataclass(frozen=True)
+class KeyedChanges(ABC):
+    """Columns in `kept` are none of then: a row that is there then and now keeps their values of now."""
+
+    keys: Sequence[str]
+    columns: Sequence[str]
+    kept: Sequence[str]
+
+    @property
+    @abstractmethod
+    def changes(self) -> str:
+        """Common tables, the last of them `changes`: each key `k` whose row `now` is not as it was `then`.
+
+        Both are null without a row. `is_conflict`: somebody changed it since.
+        """
+
+    @property
+    def summary(self) -> str:
+        """For each kind of changes their number `n`, and an `example` with `k`, `then` and `now`."""
+        return (
+            f"{self.changes}, kinds AS (SELECT *, CASE WHEN is_conflict THEN '{CONFLICT}' "
+            f"WHEN then IS NULL THEN '{GO}' WHEN now IS NULL THEN '{BACK}' ELSE '{CHANGED}' END AS kind "
+            "FROM changes) SELECT kind, count(*) AS n, min_by(struct(k, then, now), k) AS example "
+            "FROM kinds GROUP BY kind"
+        )
+
+    @property
+    def conflicts(self) -> str:
+        """The first of them, by key."""
+        return f"{self.changes} SELECT k, then, now FROM changes WHERE is_conflict ORDER BY k LIMIT {_FIRST}"
+
+    def upserts(self, *, takes_all: bool) -> str:
+        """The rows for a `Repair`; without `takes_all`, those in conflict stay."""
+        cells = [f"IF(then IS NULL, now, then).{quoted(each)} AS {quoted(each)}" for each in self.columns]
+        where = "" if takes_all else " WHERE NOT is_conflict"
+        return f"{self.changes} SELECT {', '.join(cells)}, then IS NULL AS {GONE} FROM changes{where}"
+
+    def beside(self, views: Sequence[str]) -> str:
+        """Common tables, the last of them `beside`: a row for each key, with its row of each view."""
+        packed = f"struct({_list(self.keys)}) AS k, struct({_list(self.columns)}) AS r"
+        read = " UNION ALL ".join(f"SELECT {packed}, '{view}' AS version FROM {view}" for view in views)
+        rows = ", ".join(f"{_row(view)} AS {view}" for view in views)
+        return f"WITH versions AS ({read}), beside AS (SELECT k, {rows} FROM versions GROUP BY k)"
+
+    def completed(self, then: str, now: str) -> str:
+        """The row of then with the columns that it lacks."""
+        if not self.kept:
+            return then
+        cells = [
+            f"{now if name in self.kept else then}.{quoted(name)} AS {quoted(name)}" for name in self.columns
+        ]
+        return f"IF({then} IS NULL OR {now} IS NULL, {then}, struct({', '.join(cells)}))"
+
+
+@dataclass(frozen=True)
+class OneCommit(KeyedChanges):
+    """What one commit did: `THEN` is before it, `BASE` after it, and again as `BASE_NOW` beside `NOW`.
+
+    Each pair may lack keys whose rows are the same in both. Without `has_then` there was no row before it,
+    and with `is_newest` nothing came after it: then those views are not there.
+    """
+
+    has_then: bool
+    is_newest: bool
+
+    @property
+    def changes(self) -> str:
+        views = [BASE, *([THEN] if self.has_then else []), *([] if self.is_newest else [BASE_NOW, NOW])]
+        then = THEN if self.has_then else f"IF(true, NULL, {BASE})"
+        moved = "false" if self.is_newest else f"NOT ({BASE_NOW} <=> {NOW})"
+        now = BASE if self.is_newest else f"IF({moved}, {NOW}, {BASE})"
+        return (
+            f"{self.beside(views)}, did AS (SELECT k, {then} AS was, {now} AS now, {moved} AS is_conflict "
+            f"FROM beside WHERE NOT ({then} <=> {BASE})), "
+            f"told AS (SELECT k, {self.completed('was', 'now')} AS then, now, is_conflict FROM did), "
+            "changes AS (SELECT * FROM told WHERE NOT (then <=> now))"
+        )
+
+
+def _row(view: str) -> str:
+    """Two keys that only Spark takes for equal, as 0.0 and -0.0, fail."""
+    of_it = f"FILTER (WHERE version = '{view}')"
+    twice = "raise_error('Two rows have a key that Spark takes for the same')"
+    return f"IF(count(*) {of_it} > 1, {twice}, max(r) {of_it})"
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted, names))

@@ -1,0 +1,103 @@
+"""Commit a repair: like any writer's commit it takes no lock and no journal."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from paimark.core.actions import audit
+from paimark.core.actions.change.landing import commit_user
+from paimark.core.actions.checks import require_allowed, require_unmoved
+from paimark.core.actions.compaction.compact import committed
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, writing_refusals
+from paimark.core.spark.protocol import Repair, Version
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.row_changes import change_rules
+from paimark.core.table.records import TableSchema
+
+
+def order_of(start: RewriteBase, plan: Plan, versions: dict[str, Version], done: str) -> Repair:
+    """An order that changes nothing yet."""
+    return Repair(
+        number=0,
+        table=plan.table,
+        schema=start.schema_text,
+        versions=versions,
+        branch=start.root.branch,
+        follows_main=start.is_main,
+        head=start.head.snapshot.to_json().decode(),
+        commit_user=commit_user(str(uuid.uuid4())),
+        operation=plan.action,
+        done=done,
+    )
+
+
+def apply_repair(
+    context: Context,
+    plan: Plan,
+    progress: Progress,
+    find: Callable[[], tuple[RewriteBase, str]],
+    order: Callable[[RewriteBase], Repair],
+) -> Outcome:
+    """Find the state of the plan again, with its fingerprint, and make the commit. Raises `Refused`."""
+    require_allowed(context, plan)
+    started, table = context.clock(), parse_table_name(plan.table)
+    if plan.empty:
+        return Outcome(
+            action=plan.action, table=plan.table, message=plan.headline, result={"snapshot_id": None}
+        )
+    start, fingerprint = find()
+    require_unmoved(table, plan, fingerprint)
+    newest = start.head.snapshot.id
+    made, failed = committed(context, start.root, order(start), newest, progress)
+    if failed:
+        progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
+    message = f"{plan.summary}: nothing was left to do"
+    if made is not None:
+        message = f"{plan.summary}: committed as snapshot {made.id}"
+    outcome = Outcome(
+        action=plan.action,
+        table=plan.table,
+        message=message,
+        result={"snapshot_id": None if made is None else made.id},
+        undo=plan.undo if made is not None else "",
+    )
+    at, after = f"{start.root.label} at snapshot", newest if made is None else made.id
+    audit.record(context, plan, outcome, started, progress, before=f"{at} {newest}", after=f"{at} {after}")
+    return outcome
+
+
+def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
+    """Why single rows of such a table can't be given back."""
+    table, schema = start.root.table, start.schema
+    refusals = writing_refusals(table, schema, context.options)
+    rules = {each.reason: each.hint for word in ("merge", "delete") for each in change_rules(schema, word)}
+    if schema.primary_keys and merge_engine(schema.options) == "partial-update":
+        reason = "merges rows of a key by partial-update, so a NULL of then would not replace a value of now"
+        rules[reason] = "Write those rows yourself, or roll back the whole table."
+    refusals += [Refusal(f"{table.full_name} {reason}", hint) for reason, hint in rules.items()]
+    if any("MAP" in type_text(field.type) for field in schema.fields):
+        refusals.append(
+            Refusal(f"{table.full_name} has a MAP column, and maps can't be compared", "Roll back instead.")
+        )
+    return refusals
+
+
+def makes_older(schema: TableSchema, name: str) -> Refusal | None:
+    """Why rows that are there can't become what they were."""
+    if (column := schema.options.get("sequence.field")) is None:
+        return None
+    return Refusal(
+        f"{name} keeps the row with the greatest {column} (sequence.field): a row of then may be older than "
+        "that of now, and Paimon would leave it out",
+        "Roll back the whole table, or write those rows with a greater value.",
+    )
+
+
+def kept_history(start: RewriteBase) -> Item:
+    text = f"history, tags and savepoints; snapshot {start.head.snapshot.id}, until it expires"
+    return Item("keeps", text)

@@ -1,0 +1,182 @@
+"""What one commit did to a table without a key, by files: what to take out, and the rows to write again.
+
+A file that a later commit took away never comes back by its name: an expiry may delete it. So the rows of a
+file that the commit took away are written again, and only what it added can leave as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, version_of
+from paimark.core.spark.protocol import Version
+from paimark.core.storage.files import Files
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.manifests.manifests import (
+    FileFacts,
+    read_deletion_vectors,
+    read_facts,
+    read_manifest_list,
+)
+from paimark.core.table.records import Snapshot
+
+# Rows before the commit of files that it changed, and those of them that it left; what it added.
+_BEFORE, _LEFT, _ADDED = "__paimark_before", "__paimark_left", "__paimark_added"
+# Rows that it added in files that are no longer there as they were; all rows of its state in such files, and
+# the rows that took their place.
+_GONE, _REPLACED, _WITHIN = "__paimark_gone_rows", "__paimark_replaced", "__paimark_within"
+# A row that went since may be a copy of one that was there before the commit: then that one stays.
+_TAKEN = f"SELECT * FROM {_GONE} EXCEPT ALL (SELECT * FROM {_REPLACED} EXCEPT ALL SELECT * FROM {_WITHIN})"
+
+
+@dataclass(frozen=True)
+class CommitFiles:
+    """Files that the commit `added` and `removed`; `marked` are those of which it deleted rows by vectors.
+
+    `intact` are those added that are there as they were. `within` are the files of now that may have the rows
+    of the others, after a compaction for example, in place of `replaced`; `has_vectors`: rows of `within` are
+    marked as deleted.
+    """
+
+    start: RewriteBase
+    before: Snapshot | None
+    commit: Snapshot
+    added: tuple[FileFacts, ...]
+    removed: tuple[FileFacts, ...]
+    marked: frozenset[str]
+    intact: frozenset[str]
+    within: tuple[FileFacts, ...]
+    replaced: tuple[FileFacts, ...]
+    has_vectors: bool
+
+    @property
+    def gone(self) -> tuple[FileFacts, ...]:
+        """What it added that is not there as it was."""
+        return tuple(each for each in self.added if each.name not in self.intact)
+
+    @property
+    def out(self) -> tuple[str, ...]:
+        """The files that leave the table."""
+        return (*sorted(self.intact), *(each.name for each in self.within))
+
+    @property
+    def written(self) -> tuple[FileFacts, ...]:
+        """The files whose rows are written again."""
+        return (*self.within, *self.removed)
+
+    @property
+    def needs_counting(self) -> bool:
+        """Whether only a query tells how many rows come and go."""
+        return bool(self.gone or self.marked or (self.added and self.removed))
+
+    @property
+    def versions(self) -> dict[str, Version]:
+        of, removed, head = self.commit, self.removed, self.start.head.snapshot
+        changed = {*_names(removed), *self.marked}
+        return {
+            # The first commit removed nothing.
+            _BEFORE: self._version(self.before or of, changed),
+            _LEFT: self._version(of, self.marked),
+            _ADDED: self._version(of, _names(self.added)),
+            _GONE: self._version(of, _names(self.gone)),
+            _REPLACED: self._version(of, _names(self.replaced)),
+            _WITHIN: self._version(head, _names(self.within)),
+        }
+
+    @property
+    def counts_sql(self) -> str:
+        """How many rows the commit took away, `back`, and added, `go`; how many of these are `lost` now."""
+        after = f"(SELECT * FROM {_LEFT} UNION ALL SELECT * FROM {_ADDED})"
+        before = f"(SELECT * FROM {_BEFORE})"
+        return (
+            f"SELECT {_count(f'{before} EXCEPT ALL {after}')} AS back, "
+            f"{_count(f'{after} EXCEPT ALL {before}')} AS go, "
+            f"{_count(f'SELECT * FROM {_GONE}')} - {_count(_TAKEN)} AS lost"
+        )
+
+    @property
+    def rows_sql(self) -> str:
+        """The rows that are written; empty for none."""
+        parts = []
+        if self.within:
+            parts.append(f"(SELECT * FROM {_WITHIN} EXCEPT ALL ({_TAKEN}))")
+        if self.marked:
+            parts.append(f"(SELECT * FROM {_BEFORE} EXCEPT ALL SELECT * FROM {_LEFT})")
+        elif self.removed:
+            parts.append(f"(SELECT * FROM {_BEFORE})")
+        return " UNION ALL ".join(parts)
+
+    def _version(self, snapshot: Snapshot, names: Iterable[str]) -> Version:
+        return replace(version_of(self.start.root, snapshot), only=tuple(sorted(names)))
+
+
+def files_of_commit(
+    files: Files, start: RewriteBase, before: Snapshot | None, commit: Snapshot
+) -> CommitFiles:
+    """Reads the commit's own manifests, and the files of now. Raises `FileMissing` and `Corrupt`."""
+    table = start.root.table
+    changed = _changed(files, start, commit)
+    added = tuple(each for each in changed if each.is_added)
+    removed = tuple(each for each in changed if not each.is_added)
+    then, now = _vectors(files, start, before), _vectors(files, start, start.head.snapshot)
+    after = _vectors(files, start, commit)
+    marked = {name for name, vector in after.items() if then.get(name) != vector}
+    marked -= {*_names(changed)}
+    there = {each.identity: each for each in snapshot_facts(files, table, start.head.snapshot)}
+    intact = frozenset(each.name for each in added if each.identity in there and each.name not in now)
+    moved = {each.key.partition for each in added if each.name not in intact}
+    within: tuple[FileFacts, ...] = ()
+    replaced: tuple[FileFacts, ...] = ()
+    if moved:
+        state = {each.identity: each for each in snapshot_facts(files, table, commit)}
+        # A file in which rows were marked since is there, and not as it was.
+        same = (state.keys() & there.keys()) - {each.identity for each in added if each.name not in intact}
+        within, replaced = (
+            tuple(
+                each
+                for identity, each in side.items()
+                if identity not in same and each.key.partition in moved
+            )
+            for side in (there, state)
+        )
+    has_vectors = any(each.name in now for each in within)
+    return CommitFiles(
+        start,
+        before,
+        commit,
+        added,
+        removed,
+        frozenset(marked),
+        intact,
+        within,
+        replaced,
+        has_vectors,
+    )
+
+
+def _changed(files: Files, start: RewriteBase, commit: Snapshot) -> list[FileFacts]:
+    """Files that the commit added and took away, without those that it only told again."""
+    table = start.root.table
+    lists = read_manifest_list(files, table.manifest(commit.delta_manifest_list))
+    sizes = {table.manifest(each.file_name): each.file_size for each in lists}
+    entries = [each for _, each in read_facts(files, sizes)]
+    told = Counter(each.identity for each in entries)
+    return [each for each in entries if told[each.identity] == 1]
+
+
+def _vectors(files: Files, start: RewriteBase, snapshot: Snapshot | None) -> dict[str, object]:
+    if snapshot is None or snapshot.index_manifest is None:
+        return {}
+    return {**read_deletion_vectors(files, start.root.table.manifest(snapshot.index_manifest))}
+
+
+def _names(of: Iterable[FileFacts]) -> list[str]:
+    return [each.name for each in of]
+
+
+def _count(query: str) -> str:
+    return f"(SELECT count(*) FROM ({query}))"
