@@ -21,6 +21,7 @@ from paimark.results import (
     Result,
     Reverted,
     RolledBack,
+    RowsRestored,
     SavepointCreated,
     SavepointDeleted,
     SchemaAltered,
@@ -290,6 +291,37 @@ class TableMethods(ABC):
         branch: Branch of the table; main when left out.
         """
         return self._do("revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, branch=branch)
+
+    def restore_rows(
+        self,
+        *,
+        from_version: str,
+        where: str | None = None,
+        partition: str | None = None,
+        keys: str | None = None,
+        on_conflict: str = "fail",
+        branch: str | None = None,
+    ) -> RowsRestored:
+        """Give some rows what they were at a version, as one new commit; all others stay. Paimon's library
+        makes that commit, which starts Spark.
+
+        from_version: snapshot.N, savepoint.N, a tag, or a time: the rows become what they were then.
+        where: A condition, as after WHERE: rows that it is true of, then or now.
+        partition: The rows of these partitions, by some of their values: day=2026-05-01.
+        keys: These keys: 42, 43; or JSON, {"id": 42}; or @FILE with one a line.
+        on_conflict: What a row gets that several commits changed: fail (nothing is written), now or then.
+        branch: Branch of the table; main when left out.
+        """
+        return self._do(
+            "restore-rows",
+            RowsRestored,
+            from_version=from_version,
+            where=where,
+            partition=partition,
+            keys=keys,
+            on_conflict=on_conflict,
+            branch=branch,
+        )
 
     def undo(self, *, replacement: bool = False) -> Undone:
         """Take back the last change that can be taken back.

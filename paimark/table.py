@@ -23,7 +23,7 @@ from paimark.core.table.system_tables import (
 )
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
-from paimark.core.travel.times.zones import epoch_ms
+from paimark.core.travel.times import epoch_ms
 from paimark.core.travel.version import resolve_time
 from paimark.records import Branch, Operation, Schema, Snapshot, Tag, schema_of
 from paimark.savepoints import Savepoint

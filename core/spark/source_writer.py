@@ -24,8 +24,7 @@ from paimark.core.spark.datasource.options import DOOR
 from paimark.core.spark.library.door import Visit
 from paimark.core.spark.streaming.batch import StreamBatch
 from paimark.core.spark.streaming.batch_commit import commit_batch
-from paimark.core.spark.writing.named_target import find_target
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.target import WriteTarget, find_target
 
 if TYPE_CHECKING:
     from pyspark.sql import Row

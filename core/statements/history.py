@@ -19,12 +19,12 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.repair.meant import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.errors import FileMissing, Refused, UsageError
-from paimark.core.quoting import literal, quoted
-from paimark.core.spark.native.values import value_at, value_reader
+from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.one_version import VersionQuery, snapshot_of
-from paimark.core.table.definition.column_types import WHOLE, ColumnType, nullable, type_text
+from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -32,7 +32,7 @@ from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
 from paimark.core.table.records import Snapshot, TableSchema
-from paimark.core.travel.when.versions import Version, versions
+from paimark.core.travel.when import Version, versions
 
 # Commits of these kinds leave the rows as they are.
 _ROWLESS = ("COMPACT", "ANALYZE")
@@ -86,7 +86,7 @@ class History:
         none of their column, and `Refused` if more rows have them than a key has.
         """
         root, schema = self.root, self._schema()
-        condition = _condition(schema, self.key)
+        condition = values_condition(schema, self.key)
         looked = versions(self.context.files, root, None, None)
         candidates = self._candidates(root, schema, looked)
         with engine_of(self.context) as engine:
@@ -198,17 +198,6 @@ def _change(newer: _Found, older: tuple[Values, ...]) -> Iterator[Change]:
 
 def _decoded(rows: Counter[bytes]) -> tuple[Values, ...]:
     return tuple(msgspec.json.decode(each) for each in rows.elements())
-
-
-def _condition(schema: TableSchema, key: Mapping[str, str]) -> str:
-    kinds = {field.name: field.type for field in schema.fields}
-    parts = []
-    for name, text in key.items():
-        kind = nullable(kinds[name])
-        if ColumnType.of(str(kind)).name in WHOLE and _known(str(kind), text) is None:
-            raise UsageError(f"{text} is no value of {name}, which is {kind}", "")
-        parts.append(f"{quoted(name)} = CAST({literal(text)} AS {type_text(kind)})")
-    return " AND ".join(parts)
 
 
 def _ranges(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:

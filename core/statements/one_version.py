@@ -13,7 +13,7 @@ from paimark.core.spark.protocol import Version as Rows
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.version import resolve_version
-from paimark.core.travel.when.versions import Version
+from paimark.core.travel.when import Version
 
 _TABLE = "this"
 

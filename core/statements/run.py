@@ -176,7 +176,7 @@ def action_call(statement: Statement, database: str | None) -> tuple[ActionCall,
     match statement.kind:
         case "alter":
             # Imported here: loading these takes a while, and the console's first frame doesn't need them.
-            from paimark.core.statements.alter import action_of_alter
+            from paimark.core.statements.tables import action_of_alter
 
             return action_of_alter(statement, database), None
         case "insert" | "overwrite":

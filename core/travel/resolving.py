@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from paimark.core.errors import NotFound, failing_at
@@ -11,8 +12,8 @@ from paimark.core.table.catalog import databases, find_table, require_database, 
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import CHOOSE_DATABASE, SystemName, is_safe_name, split_system_name
-from paimark.core.travel.parse.plain import plain_uses
-from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.uses import Clause, Statement, TableUse
 from paimark.core.travel.version import resolve_version
 
 # Each database takes a request, and three names are enough for a hint.
@@ -80,3 +81,33 @@ def tables_called(files: Files, name: str) -> str:
 def _no_database(files: Files, name: str) -> NotFound:
     hint = f"Write {tables_called(files, name) or 'database.table'}. {CHOOSE_DATABASE}"
     return NotFound(f"No database is chosen to have {name}", hint)
+
+
+_QUALIFIED = 2
+
+
+def plain_uses(statement: Statement) -> Iterator[TableUse]:
+    """The tables behind FROM and JOIN outside parentheses, with a database, a `$` or a clause.
+
+    A name alone may be that of a view. A time is left to Spark.
+    """
+    cursor, depth = TokenCursor.of(statement), 0
+    if statement.kind != "query" or cursor.upper(0) != "SELECT":
+        return
+    for index, token in enumerate(statement.tokens):
+        depth += (token.text == "(") - (token.text == ")")
+        is_distinct_from = cursor.upper(index - 1) == "DISTINCT"
+        if depth or token.upper not in ("FROM", "JOIN") or is_distinct_from or not cursor.is_name(index + 1):
+            continue
+        parts, behind = cursor.read_name(index + 1)
+        is_past = cursor.is_clause(behind)
+        is_known = len(parts) == _QUALIFIED or "$" in parts[0] or is_past
+        if not is_known or cursor.text(behind) in ("(", "/*+"):
+            continue
+        start, end = statement.tokens[index + 1].start, statement.tokens[behind - 1].end
+        cursor.index = behind + (cursor.upper(behind) == "FOR")
+        version = None
+        if cursor.takes("VERSION", "AS", "OF") or cursor.takes("SYSTEM_VERSION", "AS", "OF"):
+            behind_of = statement.tokens[cursor.index : cursor.index + 1]
+            version = next((each.value for each in behind_of if each.kind in ("number", "string")), None)
+        yield TableUse(parts, start, end, Clause("", end, end, version) if is_past else None)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, time, tzinfo
 
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.travel.parse.uses import TableUse
-from paimark.core.travel.times.times import literal_time
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.uses import Clause, TableUse
+from paimark.core.travel.times import epoch_ms, from_epoch, instant, read_date, read_timestamp
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 
@@ -42,3 +43,34 @@ class TravelSource:
         if time_ms is None:
             time_ms = literal_time(sql, use.clause, now_ms=now_ms, zone=self.zone)
         return self.apply_snapshot(time_ms, use.clause.time or "")
+
+
+_OUTSIDE = (
+    "The time is outside the years 1 to 9999",
+    "A number counts seconds since 1970: timestamp_millis(n) takes milliseconds.",
+)
+_CONSTANT = (
+    "The time is a constant: a literal, CURRENT_TIMESTAMP or now(), intervals added or taken away, and "
+    "functions of these."
+)
+
+
+# A time without a zone is in the session's. The caller passes the current time, one per statement, because a
+# time of day is today's.
+def literal_time(sql: str, clause: Clause, *, now_ms: int, zone: tzinfo) -> int:
+    """The epoch milliseconds, rounded down, of the clause's literal.
+
+    Raises `SqlRefused` with the position in `sql`.
+    """
+    text, kind = clause.literal or "", clause.literal_type
+    try:
+        if kind == "DATE":
+            return epoch_ms(instant(datetime.combine(read_date(text), time()), zone))
+        local = read_timestamp(text, from_epoch(milliseconds=now_ms).astimezone(zone).date())
+        if kind == "TIMESTAMP_NTZ" and local.tzinfo is not None:
+            raise ValueError("A TIMESTAMP_NTZ has no time zone")
+        return epoch_ms(instant(local.replace(tzinfo=None), local.tzinfo or zone))
+    except OverflowError as error:
+        raise SqlRefused(*_OUTSIDE, sql, clause.time_start) from error
+    except ValueError as error:
+        raise SqlRefused(str(error), _CONSTANT, sql, clause.time_start) from error

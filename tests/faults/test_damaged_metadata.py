@@ -38,9 +38,11 @@ from tests.faults.fault_files import Death, FaultFiles
 
 # A table with a branch as main, and one with an interrupted change and an interrupted savepoint.
 MOVED, INTERRUPTED = TablePath("shop", "moved"), TablePath("shop", "interrupted")
-# `redo` and `restore` plan other actions, Spark counts for `revert`, and what is in the trash is no table to
-# others.
-_OTHERS = {"redo", "restore", "revert"} | {name for name, each in ACTIONS.items() if each.of_no_table}
+# `redo` and `restore` plan other actions, Spark counts for `revert` and `restore-rows`, and what is in the
+# trash is no table to others.
+_OTHERS = {"redo", "restore", "revert", "restore-rows"} | {
+    name for name, each in ACTIONS.items() if each.of_no_table
+}
 PLANS: list[tuple[str, Mapping[str, object]]] = [
     *((name, arguments) for name, arguments in ARGUMENTS.items() if name not in _OTHERS),
     ("create-savepoint", {}),

@@ -59,6 +59,7 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
                 "compact",
                 "analyze",
                 "revert",
+                "restore-rows",
                 "jars fetch",
                 "demo",
             )

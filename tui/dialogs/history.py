@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.widgets import Input
 
 from paimark.tui.dialogs.pick import PickDialog
-from paimark.tui.query.history import QueryExecution
+from paimark.tui.query.drafts import QueryExecution
 from paimark.tui.records.sources import GridColumn, Records
 
 _COLUMNS = (

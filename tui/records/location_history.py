@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from paimark.tui.remembered.memory import Memory
-from paimark.tui.remembered.state import Spot
+from paimark.tui.memory import Memory, Spot
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 

@@ -43,10 +43,9 @@ from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
 from paimark.tui.widgets.detail_strip import DetailStrip
-from paimark.tui.widgets.frame import Frame
+from paimark.tui.widgets.frame import Frame, follow_size
 from paimark.tui.widgets.key_bar import KeyBar
-from paimark.tui.widgets.painted import Backdrop, Row
-from paimark.tui.widgets.size_classes import follow_size
+from paimark.tui.widgets.lines import Backdrop, Row
 from paimark.tui.widgets.tab_bar import TabBar
 from paimark.tui.work.background import post
 

@@ -132,7 +132,7 @@ class _Wanted:
         if not keys:
             raise Refused("The table has no partitions", "Leave --partition out.")
         self._values = PartitionValues(schema)
-        self._parts = frozenset(_parts(text, keys))
+        self._parts = frozenset(partition_parts(text, keys))
         self._known: dict[bytes, bool] = {}
         self._others: list[str] = []
         names = {each.partition("=")[0] for each in self._parts}
@@ -152,7 +152,7 @@ class _Wanted:
         return f"It has {some_of(sorted(self._others))}." if self._others else "It has no files."
 
 
-def _parts(text: str, keys: Sequence[str]) -> Iterable[str]:
+def partition_parts(text: str, keys: Sequence[str]) -> Iterable[str]:
     """`day=2026-05-01/kind=view`, or with a comma, each value perhaps in quotes."""
     names = "|".join(map(re.escape, keys))
     for each in re.split(rf"[/,]\s*(?=(?:{names})\s*=)", text.strip()):

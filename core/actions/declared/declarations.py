@@ -302,6 +302,31 @@ DECLARED: dict[str, Declaration] = {
             asks=True,
         ),
         _moving_main(
+            "repair.restore_rows",
+            "Give some rows what they were at a version, as one new commit; all others stay.",
+            (
+                Version(
+                    "from_version",
+                    "snapshot.N, savepoint.N, a tag, or a time: the rows become what they were then.",
+                    required=True,
+                    flag="from",
+                ),
+                Text("where", "A condition, as after WHERE: rows that it is true of, then or now."),
+                Text("partition", "The rows of these partitions, by some of their values: day=2026-05-01."),
+                Text("keys", 'These keys: 42, 43; or JSON, {"id": 42}; or @FILE with one a line.'),
+                Choice(
+                    "on_conflict",
+                    "What a row gets that several commits changed: fail (nothing is written), now or then.",
+                    default="fail",
+                    among=("fail", "now", "then"),
+                ),
+                _BRANCH,
+            ),
+            more="Paimon's library makes that commit, which starts Spark.",
+            result="RowsRestored",
+            asks=True,
+        ),
+        _moving_main(
             "undo.undo",
             "Take back the last change that can be taken back.",
             (Flag("replacement", "The last replacement, though main moved on since a merge."),),

@@ -23,7 +23,8 @@ _FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, 
 class Argument(msgspec.Struct, frozen=True):
     """One argument; its command-line option is `--<name>`. One with `many` also takes a list.
 
-    The action needs it `unless` it is given the argument of that name, and takes only one of both.
+    The action needs it `unless` it is given the argument of that name, and takes only one of both. `flag` is
+    its option, if Python has another use for that word.
     """
 
     name: str
@@ -32,9 +33,14 @@ class Argument(msgspec.Struct, frozen=True):
     default: Value | None = None
     many: bool = False
     unless: str = ""
+    flag: str = ""
 
     takes: ClassVar[type[Value]] = str
     thing: ClassVar[Thing | None] = None
+
+    @property
+    def option(self) -> str:
+        return f"--{self.flag or self.name.replace('_', '-')}"
 
     @property
     def from_row(self) -> bool:

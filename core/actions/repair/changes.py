@@ -13,6 +13,8 @@ THEN, BASE = "__paimark_then", "__paimark_base"
 BASE_NOW, NOW = "__paimark_base_now", "__paimark_now"
 BACK, GO, CHANGED, CONFLICT = "back", "go", "changed", "conflict"
 _FIRST = 5
+# Columns beside those of the table.
+_KEY, _ROW, _OF = "__paimark_k", "__paimark_r", "__paimark_of"
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,16 @@ class KeyedChanges(ABC):
         where = "" if takes_all else " WHERE NOT is_conflict"
         return f"{self.changes} SELECT {', '.join(cells)}, then IS NULL AS {GONE} FROM changes{where}"
 
-    def beside(self, views: Sequence[str]) -> str:
-        """Common tables, the last of them `beside`: a row for each key, with its row of each view."""
-        packed = f"struct({_list(self.keys)}) AS k, struct({_list(self.columns)}) AS r"
-        read = " UNION ALL ".join(f"SELECT {packed}, '{view}' AS version FROM {view}" for view in views)
+    def beside(self, views: Sequence[str], more: str = "") -> str:
+        """Common tables, the last of them `beside`: a row for each key, with its row of each view.
+
+        `more` is selected too, of all of a key's rows.
+        """
+        packed = f"struct({_list(self.keys)}) AS {_KEY}, struct({_list(self.columns)}) AS {_ROW}"
+        read = " UNION ALL ".join(f"SELECT *, {packed}, '{view}' AS {_OF} FROM {view}" for view in views)
         rows = ", ".join(f"{_row(view)} AS {view}" for view in views)
-        return f"WITH versions AS ({read}), beside AS (SELECT k, {rows} FROM versions GROUP BY k)"
+        grouped = f"SELECT {_KEY} AS k, {rows}{more} FROM versions GROUP BY {_KEY}"
+        return f"WITH versions AS ({read}), beside AS ({grouped})"
 
     def completed(self, then: str, now: str) -> str:
         """The row of then with the columns that it lacks."""
@@ -94,11 +100,48 @@ class OneCommit(KeyedChanges):
         )
 
 
+@dataclass(frozen=True)
+class OneVersion(KeyedChanges):
+    """Rows that differ at a version, `THEN`, from those of `NOW`, if `where` is true of either.
+
+    Both may lack keys whose rows are the same in both. `commits` are pairs of views, each with the rows
+    before and after one commit between them: a row that several changed is in conflict.
+    """
+
+    where: str
+    commits: Sequence[tuple[str, str]]
+
+    @property
+    def changes(self) -> str:
+        # Within an aggregate Spark takes only conditions that are the same each time.
+        meant = f", coalesce(bool_or({self.where}), false) AS is_meant"
+        is_conflict, often, joined = "false", "", ""
+        if len(self.commits) > 1:
+            each = " UNION ALL ".join(self._changed(*pair) for pair in self.commits)
+            often = f", often AS (SELECT c AS often FROM ({each}) GROUP BY c HAVING count(*) > 1)"
+            joined, is_conflict = " LEFT JOIN often ON k = often", "often IS NOT NULL"
+        return (
+            f"{self.beside((THEN, NOW), meant)}{often}, "
+            f"told AS (SELECT k, {self.completed(THEN, NOW)} AS then, {NOW} AS now, "
+            f"{is_conflict} AS is_conflict FROM beside{joined} WHERE is_meant), "
+            "changes AS (SELECT * FROM told WHERE NOT (then <=> now))"
+        )
+
+    def _changed(self, before: str, after: str) -> str:
+        """The keys that one commit changed."""
+        packed = f"struct({_list(self.keys)}) AS c, struct({_list(self.columns)}) AS r"
+        return (
+            f"SELECT c FROM (SELECT {packed}, 1 AS n FROM {before} "
+            f"UNION ALL SELECT {packed}, 2 AS n FROM {after}) "
+            "GROUP BY c HAVING NOT (max(r) FILTER (WHERE n = 1) <=> max(r) FILTER (WHERE n = 2))"
+        )
+
+
 def _row(view: str) -> str:
     """Two keys that only Spark takes for equal, as 0.0 and -0.0, fail."""
-    of_it = f"FILTER (WHERE version = '{view}')"
+    of_it = f"FILTER (WHERE {_OF} = '{view}')"
     twice = "raise_error('Two rows have a key that Spark takes for the same')"
-    return f"IF(count(*) {of_it} > 1, {twice}, max(r) {of_it})"
+    return f"IF(count(*) {of_it} > 1, {twice}, max({_ROW}) {of_it})"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -19,6 +19,9 @@ from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.records import TableSchema
 
+# Commits of these kinds leave the rows as they are.
+ROWLESS = ("COMPACT", "ANALYZE")
+
 
 def order_of(start: RewriteBase, plan: Plan, versions: dict[str, Version], done: str) -> Repair:
     """An order that changes nothing yet."""

@@ -82,21 +82,21 @@ class Found:
         return any(self.number(each) for each in takes)
 
     def items(self, choice: str, since: str) -> Iterator[Item]:
-        """`since`: what the rows in conflict changed after."""
+        """`since`: when the rows in conflict changed, `since snapshot 4`."""
         if count := self.number(GO):
             yield _lost(f"{_rows(count)} {'goes' if count == 1 else 'go'}{self._for(GO)}", count)
         if count := self.number(CHANGED):
             verb = "becomes what it was" if count == 1 else "become what they were"
             yield _lost(f"{_rows(count)} {verb}{self._for(CHANGED)}", count)
         if count := self.number(CONFLICT):
-            that = f"{_rows(count)} changed since {since}"
+            that = f"{_rows(count)} changed {since}"
             if choice == TAKE_THEN:
                 yield _lost(f"{that}: what is there now{self._for(CONFLICT)}", count)
             else:
                 stay = "stays as it is" if count == 1 else "stay as they are"
                 yield Item("not", f"{that}: {stay}{self._for(CONFLICT)}", "later-change-stays", count=count)
         if self.lost:
-            text = f"{_rows(self.lost)} of {since} changed or went since"
+            text = f"{_rows(self.lost)} of this commit changed or went since"
             yield Item("not", text, "later-change-stays", count=self.lost)
         if count := self.number(BACK):
             text = f"{_rows(count)} {'comes' if count == 1 else 'come'} back{self._for(BACK)}"
@@ -111,7 +111,7 @@ class Found:
             more = "; ..." if count > len(self.conflicts) else ""
             return [
                 Refusal(
-                    f"{counted(count, 'key')} changed since {since}, to other rows: {first}{more}",
+                    f"{counted(count, 'key')} changed {since}, to other rows: {first}{more}",
                     "Say which with --on-conflict: now keeps the rows of now, then takes those of then.",
                     "conflicts",
                 )
@@ -119,8 +119,8 @@ class Found:
         if self.lost:
             return [
                 Refusal(
-                    f"{_rows(self.lost)} of {since} changed or went since, and without a primary key nobody "
-                    "knows to what",
+                    f"{_rows(self.lost)} of this commit changed or went since, and without a primary key "
+                    "nobody knows to what",
                     "With --on-conflict now those that are still there go.",
                     "conflicts",
                 )

@@ -26,6 +26,7 @@ from paimark.core.actions.repair.changes import (
     OneCommit,
 )
 from paimark.core.actions.repair.commit import (
+    ROWLESS,
     apply_repair,
     kept_history,
     makes_older,
@@ -51,7 +52,6 @@ from paimark.core.table.manifests.manifests import FileFacts
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.version import resolve_version
 
-_ROWLESS = ("COMPACT", "ANALYZE")
 _COMPACT = "Compact it with --full first: that joins the marks with their files."
 
 
@@ -118,7 +118,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         "on_conflict": choice,
         "head": seen.start.head.snapshot.id,
     }
-    if seen.commit.commit_kind in _ROWLESS:
+    if seen.commit.commit_kind in ROWLESS:
         said = f"Snapshot {seen.commit.id} of {seen.where} changed no rows ({seen.commit.commit_kind})."
         return Plan(headline=said, arguments=made, empty=True)
     refusals = writing_repairs(context, seen.start)
@@ -131,7 +131,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         if found.number(CONFLICT) or found.lost:
             left = f"{left}: all of it changed since"
         return Plan(headline=f"{left}.", arguments=made, fingerprint=seen.fingerprint, empty=True)
-    items: list[Item] = [] if found is None else [*found.items(choice, seen.name)]
+    items: list[Item] = [] if found is None else [*found.items(choice, f"since {seen.name}")]
     if found is not None and not any(each.kind == "loses" for each in items):
         items.append(nothing_lost("no row goes"))
     when = age(seen.commit.time_millis, context.clock())
@@ -155,7 +155,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             ),
         ),
         cost=_cost(steps),
-        refusals=(*refusals, *([] if found is None else found.refusals(choice, seen.name))),
+        refusals=(*refusals, *([] if found is None else found.refusals(choice, f"since {seen.name}"))),
         undo=table.undo,
         until="there is a new commit",
     )
@@ -190,7 +190,7 @@ def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _C
     root = branch_root(files, table, branch)
     start = start_in(files, root, is_main=branch is None)
     commit = resolve_version(files, root, f"snapshot.{number}").snapshot
-    if commit.commit_kind in _ROWLESS or number == 1:
+    if commit.commit_kind in ROWLESS or number == 1:
         return _Commit(start, commit, None)
     try:
         return _Commit(start, commit, resolve_version(files, root, f"snapshot.{number - 1}").snapshot)

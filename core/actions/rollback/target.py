@@ -17,7 +17,7 @@ from paimark.core.actions.said import commits_between
 from paimark.core.errors import UsageError
 from paimark.core.figures import age, minute
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.names import is_safe_name
@@ -85,13 +85,14 @@ def lost_since(context: Context, target: RollbackTarget, whence: str) -> Item:
 def rollback_target(files: Files, table: TablePath, version: str) -> RollbackTarget:
     """`version` is a version of main, or a local date and time. Raises `NotFound` and `UsageError`."""
     start = start_of(files, table)
-    resolved = _resolved(files, start.root, version.strip())
+    resolved = version_at(files, start.root, version.strip())
     then = Lineage(files, resolved.root).schema(resolved.snapshot.schema_id)
     definition, misfits = with_columns_of(start, then)
     return RollbackTarget(start, resolved, definition, tuple(misfits))
 
 
-def _resolved(files: Files, root: Root, version: str) -> Resolved:
+def version_at(files: Files, root: Root, version: str) -> Resolved:
+    """A version of the root, or a local date and time. Raises `NotFound` and `UsageError`."""
     is_tag = is_safe_name(version) and Lineage(files, root).has_tag(version)
     if is_tag or not _TIME.fullmatch(version):
         return resolve_version(files, root, version)

@@ -14,8 +14,7 @@ from paimark.core.actions.said import engine_of, job_of
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.errors import UsageError
 from paimark.core.figures import moment
 from paimark.core.statements.history import Change, History, Values

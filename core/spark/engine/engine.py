@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from paimark.core.errors import PaimarkError
 from paimark.core.processes import ending, was_killed
 from paimark.core.redaction import keep_secrets, redacted
-from paimark.core.spark.client.scratch import remove_scratch
+from paimark.core.spark.client.log_file import remove_scratch
 from paimark.core.spark.idle_work.scheduler import IdleWork
 from paimark.core.spark.launch.cluster import Cluster, loss
 from paimark.core.spark.launch.jvm import ran_out_of_memory

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO
 
 from paimark.core.errors import StatementFailed, Unavailable
-from paimark.core.spark.launch.result_port import ResultPort
 from paimark.core.spark.launch.session_settings import RESULT_PORT
+from paimark.core.spark.launch.settings import ResultPort
 from paimark.core.spark.protocol import receive_exactly
 from paimark.core.spark.results.sender import (
     GREETING_BYTES,

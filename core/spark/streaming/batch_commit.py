@@ -18,8 +18,8 @@ from paimark.core.spark.streaming import commit_attempts
 from paimark.core.spark.streaming.batch import StreamBatch
 from paimark.core.spark.streaming.offsets import mark_of
 from paimark.core.spark.writing.publishing import Publisher
-from paimark.core.spark.writing.stream_log import StreamLog, run_token
 from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.write_log import StreamLog, run_token
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.commits import Overwritten

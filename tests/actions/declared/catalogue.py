@@ -135,6 +135,7 @@ CATALOGUE = (
     Entry("merge-branch", {"name": "fix"}),
     Entry("rollback", {"to": "snapshot.2"}),
     Entry("revert", {"snapshot": 3}),
+    Entry("restore-rows", {"from_version": "snapshot.3", "keys": "4"}),
     Entry("recover", {}, same),
     Entry("rename-table", {"to": "renamed"}),
     Entry("drop-table"),

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from paimark.core.spark.streaming.batch import StreamBatch
 from paimark.core.spark.streaming.batch_commit import commit_batch
-from paimark.core.spark.writing.named_target import find_target
+from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage import commits
 from paimark.core.table.lineage.commits import Overwritten

@@ -16,18 +16,14 @@ from paimark.core.spark.protocol import Finished
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.sheets.exports import SheetExports
 from paimark.tui.panes.sheets.running import SheetRuns
-from paimark.tui.panes.sheets.sheet_bar import SheetName
-from paimark.tui.panes.sheets.sheet_job import SheetJob
-from paimark.tui.panes.sheets.sheet_text import SheetText
+from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
+from paimark.tui.panes.sheets.sheet_text import SheetExports, SheetText, narrowed, row_detail, row_text
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.query.completing import Completing
-from paimark.tui.query.drafts import Texts
+from paimark.tui.query.drafts import Texts, history_path, keep_statement, read_history
 from paimark.tui.query.exporting import Export
-from paimark.tui.query.history import history_path, keep_statement, read_history
 from paimark.tui.query.query_result import QueryResult
-from paimark.tui.query.result_rows import narrowed, row_detail, row_text
 from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.query.text_run import TextRun
 from paimark.tui.records.sources import GridColumn
@@ -35,8 +31,7 @@ from paimark.tui.session import Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.lines import line_width
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.lines import Column, line_width
 from paimark.tui.widgets.query_status import QueryStatus
 from paimark.tui.widgets.sql_editor import SqlEditor
 from paimark.tui.work.engine_room import engine_line

@@ -5,16 +5,17 @@ Begin with `require_master`.
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch.home import other_version, pyspark_version
 from paimark.core.spark.launch.masters.listening import refusal_of
-from paimark.core.spark.launch.masters.yarn import require_yarn
-from paimark.core.spark.launch.masters.yarn_reasons import reason_of
 
 KUBERNETES = "k8s://"
 # The patterns by which Spark distinguishes masters.
@@ -104,3 +105,116 @@ def _api_server(master: str) -> str:
     address = url.netloc.rpartition("@")[2]
     # An IPv6 address, which is in brackets, contains colons as well.
     return address if _WITH_PORT.search(address) else f"{address}:{80 if url.scheme == 'http' else 443}"
+
+
+_FAILED = re.compile(r"Application \S+ failed \d+ times.*? due to (?P<reason>.*)", re.DOTALL)
+# What precedes YARN's own words.
+_PREFIX = re.compile(
+    r"^(?:Failing this attempt\.)?\s*(?:Diagnostics:)?\s*(?:\[\d{4}-\d\d-\d\d [\d:.]+\])?\s*"
+)
+_ERROR = r"((?:[\w$]+\.)+[\w$]*(?:Exception|Error)\b.*)"
+# The lines that say why, the best first: an exception's cause, an exception, Java's own messages.
+_BEST = (
+    re.compile(f"^Caused by: {_ERROR}"),
+    re.compile(f'^(?:Exception in thread "[^"]*" )?{_ERROR}'),
+    re.compile(r"^(?:Error: )?((?:Could not|Unrecognized|Invalid) .+)"),
+)
+_SURROUNDINGS = re.compile(
+    r"AM Container for |For more detailed output|\. Failing the application|at "
+    r"|Exception from container-launch|Container id:|Exit code:|Exception message:|Shell output:"
+    r"|Last \d+ bytes|Container exited|WARNING:"
+)
+_PACKAGE = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z][\w$]*(?:Exception|Error)\b)")
+_EXIT = re.compile(r"exited with\s+exitCode: (-?\d+)")
+_LONGEST = 300
+
+
+# The first line of such a report only names an attempt and an exit code.
+def reason_of(report: str) -> str:
+    """The line that says most, without Java's packages; the first line if the report says nothing more."""
+    failed = _FAILED.match(report)
+    if failed is None:
+        return report.splitlines()[0]
+    lines = [_PREFIX.sub("", line.strip()) for line in failed["reason"].splitlines()]
+    return _PACKAGE.sub("", _best(lines) or _exit(report))[:_LONGEST]
+
+
+def _best(lines: Sequence[str]) -> str:
+    for pattern in _BEST:
+        if match := next(filter(None, map(pattern.match, lines)), None):
+            return match[1]
+    return next((line for line in lines if line and not _SURROUNDINGS.match(line)), "")
+
+
+def _exit(report: str) -> str:
+    code = _EXIT.search(report)
+    return f"its ApplicationMaster ended with exit code {code[1]}" if code else report.splitlines()[0]
+
+
+_DIRECTORIES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
+_CORE, _FILE = "core-site.xml", "yarn-site.xml"
+# With this proxy the machines can't be reached directly.
+_SOCKS = "hadoop.socks.server"
+_OF_SPARK = "spark.hadoop."
+_MANAGER = "yarn.resourcemanager."
+_PORT = "8032"
+# Hadoop's syntax for a reference to another setting in a value.
+_NAMED = re.compile(r"\$\{([^}]+)\}")
+
+
+# Spark itself would try for a quarter of an hour to reach it, and would try this machine if no file names it.
+def require_yarn(settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Raises `Unavailable` if no ResourceManager is named, or none answers. `settings` are Spark's."""
+    given = {name: environment[name] for name in _DIRECTORIES if environment.get(name)}
+    if not given:
+        raise Unavailable(
+            "YARN's configuration is not known here",
+            "Set HADOOP_CONF_DIR to the directory with core-site.xml and yarn-site.xml.",
+        )
+    told = {
+        name.removeprefix(_OF_SPARK): value
+        for name, value in settings.items()
+        if name.startswith(_OF_SPARK + _MANAGER)
+    }
+    # Java reads the first file that it finds on its class path.
+    directories = [each for value in given.values() for each in value.split(os.pathsep)]
+    named = [each for each in directories if os.path.isfile(os.path.join(each, _FILE))][:1]
+    if not told and not named:
+        [(name, value), *_] = given.items()
+        what = f"has no {_FILE}" if any(map(os.path.isdir, directories)) else "is no directory"
+        raise Unavailable(
+            f"{name}={value} {what}", "Let it name the directory with core-site.xml and yarn-site.xml."
+        )
+    known = {**site_settings(named, (_CORE, _FILE)), **told}
+    places = [] if _SOCKS in known else managers(known)
+    if places and (refused := refusal_of(*places)):
+        raise Unavailable(
+            f"There is no ResourceManager of YARN at {' or '.join(places)} ({refused})",
+            f"Is it running? {' and '.join(given)} and spark.hadoop.{_MANAGER}* say where it is.",
+        )
+
+
+def managers(settings: Mapping[str, str]) -> list[str]:
+    """`host:port` of each ResourceManager; empty if one is unknown, or refers to an unknown setting."""
+    ids = [""]
+    if settings.get(f"{_MANAGER}ha.enabled", "").lower() == "true":
+        ids = [f".{each.strip()}" for each in settings.get(f"{_MANAGER}ha.rm-ids", "").split(",")]
+    places = []
+    for each in ids:
+        host = settings.get(f"{_MANAGER}hostname{each}", "")
+        address = settings.get(f"{_MANAGER}address{each}") or (f"{host}:{_PORT}" if host else "")
+        address = _NAMED.sub(lambda match: settings.get(match[1], match[0]), address)
+        if not address or "$" in address:
+            return []
+        places.append(address if ":" in address else f"{address}:{_PORT}")
+    return places
+
+
+def site_settings(directories: Iterable[str], names: Iterable[str]) -> dict[str, str]:
+    """The settings in these files. Unreadable files are skipped: their own readers report them."""
+    settings: dict[str, str] = {}
+    for path in (Path(directory, name) for directory in directories for name in names):
+        with suppress(OSError, ET.ParseError):
+            for each in ET.parse(path).getroot().iterfind("property"):
+                settings[(each.findtext("name") or "").strip()] = (each.findtext("value") or "").strip()
+    return settings

@@ -1,0 +1,127 @@
+"""Which rows are meant: a condition, some partitions, or keys, as one condition in SQL."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from paimark.core.actions.checks import text_argument
+from paimark.core.actions.compaction.survey import partition_parts
+from paimark.core.errors import UsageError
+from paimark.core.quoting import literal, quoted
+from paimark.core.table.definition.column_types import WHOLE, ColumnType, nullable, type_text
+from paimark.core.table.names import near_names
+from paimark.core.table.records import TableSchema
+from paimark.core.text import whole_number
+from paimark.core.travel.parse.tokens import tokenize
+from paimark.core.travel.when import require_condition
+from paimark.core.working_directory import absolute
+
+_WAYS = ("where", "partition", "keys")
+# Of more keys the condition would be too long to plan.
+_MOST_KEYS = 1000
+_QUERIES = ("SELECT", "VALUES", "TABLE")
+_NO_PARTITION = ("NULL", "__DEFAULT_PARTITION__")
+
+
+def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
+    """The condition. Raises `UsageError` if none is given, or what is given is none."""
+    given = {name: text for name in _WAYS if (text := text_argument(arguments, name)) is not None}
+    if len(given) != 1:
+        named = " and ".join(f"--{name}" for name in given)
+        raise UsageError(
+            f"{named} can't be together" if given else "It is not said which rows are meant",
+            "Give one of --where, --partition and --keys; `rollback` gives all rows back.",
+        )
+    [(name, text)] = given.items()
+    if name == "where":
+        condition = require_condition(text)
+        if found := [each.upper for each in tokenize(text) if each.upper in _QUERIES]:
+            raise UsageError(
+                f"There is a {found[0]} in the condition", "Write one about the columns of one row."
+            )
+        return condition
+    if name == "partition":
+        return _partition(schema, text)
+    return _keys(schema, text)
+
+
+def values_condition(schema: TableSchema, values: Mapping[str, Any]) -> str:
+    """That columns have these values, None for NULL. Raises `UsageError` for what is none of a column."""
+    kinds = {field.name: field.type for field in schema.fields}
+    parts = []
+    for name, value in values.items():
+        if name not in kinds:
+            raise UsageError(f"The table has no column {name}", near_names(name, kinds))
+        if value is None:
+            parts.append(f"{quoted(name)} IS NULL")
+            continue
+        kind, text = nullable(kinds[name]), value if isinstance(value, str) else json.dumps(value)
+        if ColumnType.of(str(kind)).name in WHOLE and whole_number(text.removeprefix("-")) is None:
+            raise UsageError(f"{text} is no value of {name}, which is {kind}", "")
+        parts.append(f"{quoted(name)} = CAST({literal(text)} AS {type_text(kind)})")
+    return " AND ".join(parts)
+
+
+def _partition(schema: TableSchema, text: str) -> str:
+    keys = schema.partition_keys
+    if not keys:
+        raise UsageError("The table has no partitions", "Use --where or --keys.")
+    parts = [each.partition("=") for each in partition_parts(text, keys)]
+    if not parts or any(name not in keys for name, _, _ in parts):
+        raise UsageError(f"{text} names no partition", f"Write {'/'.join(f'{key}=...' for key in keys)}.")
+    return f"({values_condition(schema, {name: _value(value) for name, _, value in parts})})"
+
+
+def _value(text: str) -> str | None:
+    return None if text in _NO_PARTITION else text
+
+
+def _keys(schema: TableSchema, text: str) -> str:
+    keys = schema.primary_keys
+    if not keys:
+        raise UsageError("The table has no primary key", "Use --where.")
+    found = [*_read_keys(keys, text)]
+    if not found:
+        raise UsageError("No key is named", "Write --keys 42,43.")
+    if len(found) > _MOST_KEYS:
+        raise UsageError(f"More than {_MOST_KEYS:,} keys are too many for one condition", "Use --where.")
+    for each in found:
+        if set(each) != set(keys) or any(value is None for value in each.values()):
+            raise UsageError(f"{json.dumps(each)} is no key of the table", f"Its key is {', '.join(keys)}.")
+    return f"({' OR '.join(f'({values_condition(schema, each)})' for each in found)})"
+
+
+def _read_keys(keys: Sequence[str], text: str) -> Iterator[Mapping[str, Any]]:
+    text = text.strip()
+    is_file = text.startswith("@")
+    if is_file:
+        path = absolute(os.path.expanduser(text[1:]))
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = [line for line in file.read().splitlines() if line.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} can't be read: {error}", "Name a file with one key a line.") from error
+    else:
+        lines = [text] if text[:1] in ("{", "[") else text.split(",")
+    for line in lines:
+        yield from _keys_of(keys, line.strip())
+
+
+def _keys_of(keys: Sequence[str], text: str) -> Iterator[Mapping[str, Any]]:
+    if text[:1] in ("{", "["):
+        try:
+            read = json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"{text[:80]} is no JSON", 'Write {"id": 42}.') from error
+        several = read if isinstance(read, list) else [read]
+        if not all(isinstance(each, dict) for each in several):
+            raise UsageError(f"{text[:80]} is no key", 'Write {"id": 42}.')
+        yield from several
+        return
+    if len(keys) != 1:
+        shown = ", ".join(f'"{key}": ...' for key in keys)
+        raise UsageError(f"{text} is no key: the key has {len(keys)} columns", f"Write {{{shown}}}.")
+    yield {keys[0]: text}

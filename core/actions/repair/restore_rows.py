@@ -1,0 +1,255 @@
+"""`restore-rows`: the rows of a condition, of partitions or of keys become what they were at a version.
+
+As one new commit; all other rows stay. Rows with a key are written or deleted one by one. Without a key the
+rows that the condition is true of now go, and those that it was true of then come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from paimark.core.actions.checks import fingerprint, required_text, text_argument
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.repair.changes import BACK, CHANGED, CONFLICT, GO, NOW, THEN, OneVersion
+from paimark.core.actions.repair.commit import (
+    ROWLESS,
+    apply_repair,
+    kept_history,
+    makes_older,
+    order_of,
+    writing_repairs,
+)
+from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Example, Found
+from paimark.core.actions.repair.meant import meant_rows
+from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
+from paimark.core.actions.rollback.target import version_at
+from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.figures import counted
+from paimark.core.quoting import quoted
+from paimark.core.spark.protocol import Repair, Version
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import Snapshot, TableSchema, is_same_commit
+from paimark.core.travel.version import Resolved
+
+# Of more commits since the version nobody looks which rows several of them changed.
+_MOST_COMMITS = 10
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a root in its present state that are meant, and the version.
+
+    `since` are the states from the version to now that differ in rows; None if some of them are gone, or
+    they are too many.
+    """
+
+    start: RewriteBase
+    version: Resolved
+    then: TableSchema
+    where: str
+    since: tuple[Snapshot, ...] | None
+
+    @property
+    def place(self) -> str:
+        return f"{self.start.root.label} of {self.start.root.table.full_name}"
+
+    @property
+    def name(self) -> str:
+        """`savepoint.3 (snapshot 5)`, `snapshot.5`."""
+        name, number = self.version.name, self.version.snapshot.id
+        return name if name == f"snapshot.{number}" else f"{name} (snapshot {number})"
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.start.fingerprint, self.version.snapshot.to_json(), self.where)
+
+    @property
+    def lacking(self) -> list[str]:
+        """Columns of now that the version does not have."""
+        known = {field.id for field in self.then.fields}
+        return [field.name for field in self.start.schema.fields if field.id not in known]
+
+    @property
+    def commits(self) -> list[tuple[str, str]]:
+        return [(f"__paimark_a{n}", f"__paimark_b{n}") for n in range(len(self.since or ()) - 1)]
+
+    @property
+    def versions(self) -> dict[str, Version]:
+        root = self.start.root
+        then, now = (
+            version_of(self.version.root, self.version.snapshot),
+            version_of(root, self.start.head.snapshot),
+        )
+        found = {THEN: replace(then, beside=NOW), NOW: now}
+        if len(self.commits) > 1:
+            for (before, after), pair in zip(self.commits, pairwise(self.since or ()), strict=True):
+                first, last = (version_of(root, each) for each in pair)
+                found |= {before: replace(first, beside=after), after: last}
+        return found
+
+    @property
+    def queries(self) -> OneVersion:
+        schema = self.start.schema
+        columns = [field.name for field in schema.fields]
+        return OneVersion(schema.primary_keys, columns, self.lacking, self.where, self.commits)
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `from_version`; one of `where`, `partition` and `keys`; `branch` (main when None);
+    `on_conflict`, as of `revert`, for rows that more than one commit changed since the version.
+    """
+    choice = text_argument(arguments, "on_conflict") or FAIL
+    seen = _seen(context.files, table, arguments)
+    names = ("from_version", "where", "partition", "keys", "branch")
+    made: dict[str, str | int | bool | None] = {name: text_argument(arguments, name) for name in names}
+    # The snapshot and the condition that the plan has seen: a time or a file may mean others later.
+    made |= {"on_conflict": choice, "head": seen.start.head.snapshot.id, "then": seen.version.snapshot.id}
+    refusals = [
+        *writing_repairs(context, seen.start),
+        *column_refusals(seen.then, seen.name, seen.start),
+    ]
+    found = Found()
+    if not refusals and not context.read_only:
+        with _told_of_conditions():
+            found, more = (_keyed if seen.start.schema.primary_keys else _unkeyed)(context, seen)
+        refusals += more
+    since = f"by several commits since {seen.name}"
+    is_known = not refusals and not context.read_only
+    if is_known and not found.changes(choice) and not found.refusals(choice, since):
+        said = f"These rows of {seen.place} are as they were at {seen.name}"
+        return Plan(headline=f"{said}.", arguments=made, fingerprint=seen.fingerprint, empty=True)
+    items = [*found.items(choice, since)]
+    if is_known and not any(each.kind == "loses" for each in items):
+        items.append(nothing_lost("no row goes"))
+    head = seen.start.head.snapshot
+    return Plan(
+        headline=f"Give rows of {seen.place} what they were at {seen.name}.",
+        arguments=made,
+        fingerprint=seen.fingerprint,
+        items=(
+            *items,
+            *_unknown(seen),
+            *may_be_overwritten(context.files, seen.start.root, context.clock()),
+            *([] if seen.start.schema.primary_keys else [streams_skip(context.files, seen.start.root)]),
+            kept_history(seen.start),
+        ),
+        steps=(
+            Step("read", seen.place, f"the files that differ from {seen.name}"),
+            Step("create", seen.start.root.snapshot(head.id + 1), "one commit of rows"),
+        ),
+        cost="one commit, through Spark",
+        refusals=(*refusals, *found.refusals(choice, since)),
+        undo=table.undo,
+        until="there is a new commit",
+    )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Raises `Refused` if anything moved since the plan was made."""
+    seen = None if plan.empty else _seen(context.files, parse_table_name(plan.table), plan.arguments)
+
+    def order(start: RewriteBase) -> Repair:
+        assert seen is not None
+        made = order_of(start, plan, seen.versions, f"gave rows what they were at {seen.name}")
+        if start.schema.primary_keys:
+            takes_all = plan.arguments["on_conflict"] == TAKE_THEN
+            return replace(made, upserts_sql=seen.queries.upserts(takes_all=takes_all))
+        then = version_of(seen.version.root, seen.version.snapshot)
+        rows = f"SELECT * FROM {THEN} AS this WHERE {seen.where}"
+        return replace(made, versions={THEN: then}, delete_where=seen.where, rows_sql=rows)
+
+    def find() -> tuple[RewriteBase, str]:
+        assert seen is not None
+        return seen.start, seen.fingerprint
+
+    return apply_repair(context, plan, progress, find, order)
+
+
+def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Rows:
+    name, branch = required_text(arguments, "from_version"), text_argument(arguments, "branch")
+    root = branch_root(files, table, branch)
+    start = start_in(files, root, is_main=branch is None)
+    where = meant_rows(start.schema, arguments)
+    version = version_at(files, root, name.strip())
+    then = Lineage(files, version.root).schema(version.snapshot.schema_id)
+    return _Rows(start, version, then, where, _states_since(files, start, version))
+
+
+def _states_since(files: Files, start: RewriteBase, version: Resolved) -> tuple[Snapshot, ...] | None:
+    lineage, states = Lineage(files, start.root), [version.snapshot]
+    try:
+        for number in range(version.snapshot.id + 1, start.head.snapshot.id + 1):
+            each = lineage.snapshot(number)
+            if each.commit_kind not in ROWLESS:
+                states.append(each)
+                if len(states) > _MOST_COMMITS + 1:
+                    return None
+    except NotFound:
+        return None
+    return tuple(states)
+
+
+@contextmanager
+def _told_of_conditions() -> Iterator[None]:
+    """Spark says what of a condition it does not take within an aggregate."""
+    try:
+        yield
+    except Refused as error:
+        if "on-deterministic" in error.message:
+            reason = "The condition is not one that is the same each time it is read"
+            raise UsageError(reason, "Leave out rand(), uuid() and calls of Java.") from error
+        if "aggregate function" in error.message:
+            raise UsageError("The condition is about several rows", "Write one about one row.") from error
+        raise
+
+
+def _keyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:
+    if is_same_commit(seen.version.snapshot, seen.start.head.snapshot):
+        return Found(), []
+    start, queries, versions = seen.start, seen.queries, seen.versions
+    found = Found.of(run_query(context, start, versions, queries.summary, context.progress))
+    if found.number(CONFLICT):
+        listed = run_query(context, start, versions, queries.conflicts, context.progress)
+        found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
+    older = makes_older(start.schema, start.root.table.full_name)
+    changes = found.number(CHANGED) or found.number(CONFLICT)
+    return found, [older] if older is not None and changes else []
+
+
+def _unkeyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:
+    if is_same_commit(seen.version.snapshot, seen.start.head.snapshot):
+        return Found(), []
+    lost = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in seen.lacking) or "false"
+    then, now = (f"SELECT * FROM {each} AS this WHERE {seen.where}" for each in (THEN, NOW))
+    # Within an aggregate Spark takes only conditions that are the same each time.
+    sql = (
+        f"SELECT (SELECT count(*) FROM ({now} EXCEPT ALL {then})) AS go, "
+        f"(SELECT count(*) FROM ({then} EXCEPT ALL {now})) AS back, "
+        f"count_if({seen.where} AND ({lost})) AS lost FROM {NOW} AS this"
+    )
+    [answer] = run_query(context, seen.start, seen.versions, sql, context.progress)
+    counts = {kind: answer[kind] for kind in (GO, BACK) if answer[kind]}
+    if not answer["lost"] or not counts:
+        return Found(counts), []
+    named = ", ".join(seen.lacking)
+    reason = f"{seen.name} has no column {named}, and {counted(answer['lost'], 'row')} would lose its values"
+    return Found(counts), [Refusal(reason, "Drop the column first, or write those rows yourself.")]
+
+
+def _unknown(seen: _Rows) -> list[Item]:
+    if not seen.start.schema.primary_keys or seen.since is not None:
+        return []
+    text = f"which rows several commits changed since {seen.name}: they are too many, or some have expired"
+    return [Item("unknown", text, "conflicts-unknown")]

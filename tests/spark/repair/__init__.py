@@ -1,0 +1,1 @@
+"""Single rows put right in Spark, with stock Paimon as the judge."""

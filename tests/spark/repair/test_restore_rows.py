@@ -1,0 +1,129 @@
+"""`restore-rows`: the rows that are meant become what they were at a version, and all others stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from paimark.core.actions.registry import action
+from paimark.core.errors import PaimarkError, Refused
+from paimark.core.spark.client.client import Engine
+from tests.actions.acting import applied, texts
+from tests.interop.judge import Judge
+from tests.spark.repair.repaired import FIRST, INSERT, KEYED, MERGE, Repaired
+
+RESTORE = "restore-rows"
+
+
+def ordered(rows: list[list[object]]) -> list[list[object]]:
+    return sorted(rows, key=repr)
+
+
+def test_rows_with_a_key_become_what_they_were(
+    engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "restored", **KEYED)
+    t.do(INSERT)
+    applied(t.context, action("create-savepoint").plan(t.context, t.table, {}))
+    t.do(MERGE)
+    then = {"from_version": "savepoint.1"}
+    # Of those that differ: c 9 is new, b 3 was deleted, a 1 is another.
+    plan = t.repair(RESTORE, **then, where="v = 'bad' OR p = 'c'")
+    assert texts(plan, "loses") == [
+        "1 row goes: p=c, k=9",
+        "1 row becomes what it was: p=a, k=1: v bad -> one",
+    ]
+    assert t.rows == [FIRST[0], FIRST[1], FIRST[3]]
+    plan = t.repair(RESTORE, **then, partition="p=b")
+    assert "1 row comes back: p=b, k=3" in texts(plan, "affects")
+    assert t.rows == FIRST
+    assert t.plan(RESTORE, **then, where="true").empty
+    t.undo()
+    assert t.rows == [FIRST[0], FIRST[1], FIRST[3]]
+    keys = tmp_path / "keys"
+    keys.write_text('{"p": "b", "k": 3}\n{"p": "b", "k": "77"}\n')
+    t.repair(RESTORE, **then, keys=f"@{keys}", on_conflict="then")
+    assert t.rows == FIRST
+
+
+def test_a_row_that_several_commits_changed_is_a_conflict(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "several", **KEYED)
+    t.do(INSERT)
+    t.do(MERGE, "UPDATE t SET v = 'mine' WHERE k = 1", "ALTER TABLE t ADD COLUMN n INT")
+    t.do("INSERT INTO t VALUES ('b', 4, 'four', 5)")
+    then = {"from_version": "snapshot.1", "where": "v IS NOT NULL"}
+    [refusal] = t.plan(RESTORE, **then).refusals
+    assert refusal.reason == (
+        "1 key changed by several commits since snapshot.1, to other rows: p=a, k=1: v mine -> one"
+    )
+    t.repair(RESTORE, **then, on_conflict="then")
+    # A column that came later keeps its values.
+    assert t.rows == [[*FIRST[0], None], [*FIRST[1], None], [*FIRST[2], None], [*FIRST[3], 5]]
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_rows_without_a_key_go_and_come_back(
+    engine: Engine, engine_warehouse: Path, judge: Judge, vectors: bool
+) -> None:
+    options = {"bucket": "-1", "deletion-vectors.enabled": str(vectors).lower()}
+    t = Repaired(engine, engine_warehouse, judge, f"unkeyed{vectors}", partitions=("p",), options=options)
+    t.do(INSERT)
+    t.do(
+        "INSERT INTO t VALUES ('a', 1, 'one'), ('a', 1, 'one'), ('b', 3, 'more')", "DELETE FROM t WHERE k = 4"
+    )
+    now = t.rows
+    plan = t.repair(RESTORE, from_version="snapshot.1", where="k = 1 OR k = 4")
+    assert texts(plan, "loses") == ["2 rows go"] and "1 row comes back" in texts(plan, "affects")
+    assert t.rows == ordered([*FIRST, ["b", 3, "more"]])
+    t.repair(RESTORE, from_version="snapshot.1", partition="p=b")
+    assert t.rows == FIRST
+    for _ in range(2):
+        t.undo()
+    assert t.rows == now
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "It is not said which rows"),
+        ({"where": "true", "keys": "1"}, "can't be together"),
+        ({"where": "true) OR (true"}, "is not one condition"),
+        ({"where": "k = 1; DROP TABLE t"}, "is not one condition"),
+        ({"where": "k"}, "'k'|k.*BOOLEAN"),
+        ({"where": "nix = 1"}, "nix"),
+        ({"where": "rand() < 0.5"}, "not one that is the same each time"),
+        ({"where": "max(k) > 1"}, "is about several rows"),
+        ({"where": "k IN (SELECT 1)"}, "a SELECT in the condition"),
+        ({"where": "reflect('java.lang.System', 'gc') IS NULL"}, "not one that is the same each time"),
+        ({"keys": "1"}, "the key has 2 columns"),
+        ({"keys": '{"p": "a", "k": "x"}'}, "x is no value of k"),
+        ({"keys": '{"p": "a", "k": null}'}, "is no key"),
+        ({"keys": '{"p": "a"}'}, "is no key"),
+        ({"partition": "q=1"}, "names no partition"),
+    ],
+)
+def test_what_means_no_rows_is_refused(
+    engine: Engine, repaired: Repaired, given: dict[str, object], said: str
+) -> None:
+    newest = repaired.newest
+    with pytest.raises(PaimarkError, match=said):
+        repaired.plan(RESTORE, from_version="snapshot.1", **given)
+    assert repaired.newest == newest
+
+
+@pytest.fixture(scope="module")
+def repaired(engine: Engine, engine_warehouse: Path, judge: Judge) -> Repaired:
+    t = Repaired(engine, engine_warehouse, judge, "refused", **KEYED)
+    t.do(INSERT, MERGE)
+    return t
+
+
+def test_nothing_is_committed_if_anything_moved(repaired: Repaired) -> None:
+    plan = repaired.plan(RESTORE, from_version="snapshot.1", where="k = 1")
+    newest = repaired.do("INSERT INTO t VALUES ('z', 1, 'late')")
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(repaired.context, plan)
+    assert repaired.newest == newest

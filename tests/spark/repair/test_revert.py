@@ -1,0 +1,178 @@
+"""`revert`: what one commit did is taken back, and stock Paimon reads the rows that are left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimark.core.actions.registry import action
+from paimark.core.errors import NotFound, Refused
+from paimark.core.spark.client.client import Engine
+from tests.actions.acting import applied, texts
+from tests.interop.judge import Judge
+from tests.spark.repair.repaired import FIRST, INSERT, KEYED, MERGE, Repaired
+
+
+def test_rows_with_a_key_become_what_they_were(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "keyed", **KEYED)
+    t.do(INSERT)
+    bad = t.do(MERGE)
+    t.do("INSERT INTO t VALUES ('a', 2, 'two'), ('a', 5, 'five')")
+    plan = t.repair("revert", snapshot=bad)
+    assert texts(plan, "loses", "affects")[:3] == [
+        "1 row goes: p=c, k=9",
+        "1 row becomes what it was: p=a, k=1: v bad -> one",
+        "1 row comes back: p=b, k=3",
+    ]
+    expected = [["a", 1, "one"], ["a", 2, "two"], ["a", 5, "five"], ["b", 3, "three"], ["b", 4, "four"]]
+    assert t.rows == expected
+    assert t.plan("revert", snapshot=bad).empty
+    t.undo()
+    assert ["c", 9, "new"] in t.rows and ["a", 1, "bad"] in t.rows and ["a", 5, "five"] in t.rows
+
+
+def test_a_row_that_changed_since_is_a_conflict(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "conflicts", **KEYED)
+    t.do(INSERT)
+    bad = t.do(MERGE)
+    t.do("UPDATE t SET v = 'mine' WHERE k = 1")
+    judge.compact(engine_warehouse, t.name)
+    [refusal] = t.plan("revert", snapshot=bad).refusals
+    assert refusal.reason == "1 key changed since snapshot 2, to other rows: p=a, k=1: v mine -> one"
+    with pytest.raises(Refused, match="1 key changed since"):
+        applied(t.context, t.plan("revert", snapshot=bad))
+    plan = t.repair("revert", snapshot=bad, on_conflict="now")
+    assert texts(plan, "not") == ["1 row changed since snapshot 2: stays as it is: p=a, k=1: v mine -> one"]
+    assert t.rows == [["a", 1, "mine"], *FIRST[1:]]
+    t.undo()
+    t.repair("revert", snapshot=bad, on_conflict="then")
+    assert t.rows == FIRST
+    # The first commit has nothing before it.
+    plan = t.plan("revert", snapshot=1)
+    assert [each.count for each in plan.items if each.kind == "loses"] == [4], plan
+    assert t.plan("revert", snapshot=t.newest).refusals == ()
+    judge.compact(engine_warehouse, t.name)
+    assert t.plan("revert", snapshot=t.newest).headline.endswith("changed no rows (COMPACT).")
+
+
+APPEND: dict[str, Any] = {"partitions": ("p",), "options": {"bucket": "-1"}}
+
+
+@pytest.mark.parametrize("vectors", [False, True])
+def test_files_leave_as_they_came(
+    engine: Engine, engine_warehouse: Path, judge: Judge, vectors: bool
+) -> None:
+    more = {"deletion-vectors.enabled": "true"} if vectors else {}
+    t = Repaired(
+        engine,
+        engine_warehouse,
+        judge,
+        f"files{vectors}",
+        partitions=("p",),
+        options={**APPEND["options"], **more},
+    )
+    t.do(INSERT)
+    added = t.do("INSERT INTO t VALUES ('a', 1, 'one'), ('c', 7, NULL)")
+    t.do("INSERT INTO t VALUES ('c', 8, 'kept')")
+    files = set(engine_warehouse.rglob("reverts.db/*/**/data-*"))
+    plan = t.repair("revert", snapshot=added)
+    assert plan.cost == "one commit of metadata, no data file is written"
+    assert set(engine_warehouse.rglob("reverts.db/*/**/data-*")) == files
+    assert t.rows == [*FIRST, ["c", 8, "kept"]]
+    # A DELETE writes the files again, or marks their rows.
+    gone = t.do("DELETE FROM t WHERE k IN (1, 3)")
+    t.do("INSERT INTO t VALUES ('a', 9, 'later')")
+    plan = t.repair("revert", snapshot=gone)
+    assert "2 rows come back" in texts(plan, "affects")
+    assert t.rows == sorted([*FIRST, ["a", 9, "later"], ["c", 8, "kept"]], key=repr)
+    overwrite = t.do("INSERT OVERWRITE t PARTITION (p = 'b') VALUES (5, 'over')")
+    t.repair("revert", snapshot=overwrite)
+    assert t.rows == sorted([*FIRST, ["a", 9, "later"], ["c", 8, "kept"]], key=repr)
+    t.undo()
+    assert ["b", 5, "over"] in t.rows and ["b", 3, "three"] not in t.rows
+
+
+def test_rows_in_other_files_by_now_are_counted(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "compacted", **APPEND)
+    t.do(INSERT)
+    added = t.do("INSERT INTO t VALUES ('a', 1, 'one'), ('a', 1, 'one'), ('a', 6, 'six')")
+    judge.compact(engine_warehouse, t.name)
+    t.do("INSERT INTO t VALUES ('b', 8, 'kept')")
+    t.repair("revert", snapshot=added)
+    assert t.rows == sorted([*FIRST, ["b", 8, "kept"]], key=repr)
+    t.undo()
+    t.do("DELETE FROM t WHERE k = 6")
+    [refusal] = t.plan("revert", snapshot=added).refusals
+    assert refusal.reason.startswith("1 row of this commit changed or went since")
+    t.repair("revert", snapshot=added, on_conflict="now")
+    assert t.rows == sorted([*FIRST, ["b", 8, "kept"]], key=repr)
+    assert (
+        t.plan("revert", snapshot=added).refusals
+        and t.plan("revert", snapshot=added, on_conflict="now").empty
+    )
+
+
+def test_on_a_branch_after_expiry_and_with_other_columns(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "branched", **KEYED)
+    t.do(INSERT, "UPDATE t SET v = 'bad' WHERE k = 3", "ALTER TABLE t RENAME COLUMN v TO w")
+    t.do("ALTER TABLE t ADD COLUMN n INT")
+    applied(t.context, action("create-branch").plan(t.context, t.table, {"name": "fix", "snapshot": 2}))
+    t.do("INSERT INTO t$branch_fix VALUES ('a', 1, 'of the branch')")
+    # Main renamed the column since.
+    t.repair("revert", snapshot=2)
+    assert t.rows == [[*each, None] for each in FIRST]
+    # The branch has nothing before its first snapshot.
+    with pytest.raises(Refused, match="the one before, has expired"):
+        t.plan("revert", snapshot=2, branch="fix")
+    plan = t.plan("revert", snapshot=3, branch="fix")
+    applied(t.context, plan)
+    assert ["a", 1, "one"] in judge.rows(engine_warehouse, f"{t.name}$branch_fix")
+    applied(t.context, action("create-savepoint").plan(t.context, t.table, {"snapshot": 1}))
+    applied(t.context, action("expire-snapshots").plan(t.context, t.table, {"retain_last": 1}))
+    # The savepoint and the branch's tag keep the two that this needs.
+    assert (
+        t.plan("revert", snapshot=2).headline
+        == "main of reverts.branched has nothing of snapshot 2 to take back."
+    )
+    t.do("INSERT INTO t VALUES ('a', 1, 'new', 5)")
+    applied(t.context, action("expire-snapshots").plan(t.context, t.table, {"retain_last": 1}))
+    with pytest.raises(NotFound, match="only snapshot 4 exists"):
+        t.plan("revert", snapshot=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"merge-engine": "partial-update"}, "by partial-update, so a NULL of then"),
+        ({"merge-engine": "first-row"}, "shows rows when they are compacted"),
+        ({"merge-engine": "aggregation"}, "gets no other rows by MERGE"),
+        ({"sequence.field": "v"}, "keeps the row with the greatest v"),
+    ],
+)
+def test_kinds_that_rows_cannot_be_given_back_to(
+    engine: Engine, engine_warehouse: Path, judge: Judge, options: dict[str, str], reason: str
+) -> None:
+    name = next(iter(options.values())).replace("-", "_")
+    t = Repaired(
+        engine, engine_warehouse, judge, f"kind_{name}", keys=("p", "k"), options={**options, "bucket": "1"}
+    )
+    t.do(INSERT)
+    bad = t.newest + 1
+    judge.put(engine_warehouse, t.name, [("+I", ["a", 1, "zzz"])])
+    found = t.plan("revert", snapshot=bad)
+    assert any(reason in each.reason for each in found.refusals), found
+
+
+def test_nothing_is_committed_if_anything_moved(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "moved", **KEYED)
+    t.do(INSERT)
+    bad = t.do(MERGE)
+    plan = t.plan("revert", snapshot=bad)
+    t.do("INSERT INTO t VALUES ('z', 1, 'late')")
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(t.context, plan)
+    assert t.newest == bad + 1
