@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from itertools import islice
 
 from paimark.actions import TableActions
 from paimark.arguments import branch_name, checked_arguments, number
@@ -26,7 +28,7 @@ from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times import epoch_ms
 from paimark.core.travel.version import resolve_time
-from paimark.records import Branch, Operation, Schema, Snapshot, Tag, schema_of
+from paimark.records import Branch, FirstRows, Operation, RowChange, Schema, Snapshot, Tag, schema_of
 from paimark.results import Tried, result_of
 from paimark.savepoints import Savepoint
 from paimark.session import tell, warn, warn_left_out
@@ -119,6 +121,59 @@ class Table(TableActions):
             result = result_of(plan, TRY_SCRIPT.apply(context, plan, tell))
         assert isinstance(result, Tried)
         return result
+
+    def when(
+        self, condition: str, *, branch: str | None = None, old: str | None = None, new: str | None = None
+    ) -> FirstRows:
+        """The first version with rows of a condition: `price < 0`. The search goes by halves, in Spark.
+
+        It looks from the version `old` to `new`, None for the oldest and the newest. Raises `NotFound` if the
+        newest has no such row, and `StatementFailed` for a condition that is none.
+        """
+        from paimark.core.statements.questions.when import When
+
+        with self._session.acting() as context:
+            search = When(context, self._path, branch_name(branch), condition, old, new)
+            found = search.find(context.progress)
+        first, before = found.first, found.before
+        version = first.version
+        return FirstRows(
+            version.snapshot_id,
+            version.name,
+            first.time_millis,
+            first.rows,
+            None if before is None else before.version.name,
+            found.gone,
+        )
+
+    def history(
+        self, key: Mapping[str, object], *, branch: str | None = None, limit: int | None = None
+    ) -> list[RowChange]:
+        """What happened to the row with these values, `{"order_id": 42}`: the `limit` newest changes, or all.
+
+        A table without a primary key takes any columns. Raises `UsageError` for a column that is none of the
+        table, or a key that is not whole.
+        """
+        from paimark.core.statements.questions.history import History
+
+        if limit is not None:
+            number("limit", limit, 1)
+        values = {name: str(value) for name, value in key.items()}
+        with self._session.acting() as context:
+            search = History(context, self._path, branch_name(branch), values)
+            return [
+                RowChange(
+                    each.after.snapshot_id,
+                    each.after.name,
+                    each.commit.time_millis,
+                    each.commit.commit_user,
+                    each.kind,
+                    tuple(map(dict, each.old)),
+                    tuple(map(dict, each.new)),
+                    None if each.before is None else each.before.name,
+                )
+                for each in islice(search.find(context.progress), limit)
+            ]
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
         """The table at a version, or at the newest if none is named.
