@@ -17,6 +17,7 @@ from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 from paimark.core.travel.statements.tables import Condition
 
+TRY = "try"
 _TABLE = Text("table", required=True)
 
 
@@ -40,6 +41,11 @@ def action_of_call(statement: Statement, database: str | None = None) -> ActionC
     """The action of a CALL; `database` is the current one. Raises `StatementFailed`."""
     call = read_call(statement)
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
+    if call.procedure == TRY:
+        # Imported here: it runs statements, among them such calls.
+        from paimark.core.statements.trying.try_script import TRY_SCRIPT
+
+        procedures[TRY] = TRY_SCRIPT
     action = procedures.get(call.procedure)
     if action is None:
         hint = near_names(call.procedure, procedures) or f"There are {', '.join(sorted(procedures))}."
