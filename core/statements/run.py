@@ -81,7 +81,12 @@ def run_statement(
         yield Failed.of(error)
         return
     current = engine.current_database(database)
-    if is_action(statement):
+    if statement.kind == "ask":
+        # Imported here, as it is seldom needed, and the console's first frame never needs it.
+        from paimark.core.statements.questions.answers import answers
+
+        yield from answers(engine, statement, current, limit, (call or CallMode()).tell)
+    elif is_action(statement):
         yield from _run_action(engine, statement, current, limit, call or CallMode())
     else:
         if (

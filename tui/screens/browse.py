@@ -253,6 +253,13 @@ class BrowseScreen(Backdrop):
         """Put a statement into the query pane."""
         await (await self._query_pane()).prepare(sql)
 
+    async def ask_when(self) -> None:
+        """Put a question into the query pane: since when the table has rows of a condition."""
+        from paimark.tui.query.asking import when_statement
+
+        if self.target is not None:
+            await self.prepare_statement(when_statement(self.target.table, self.target.branch))
+
     @property
     def compared(self) -> Difference | None:
         """The difference that was shown last; None if there was none."""

@@ -162,7 +162,7 @@ def _says_if_it_waits(path: Path) -> Iterator[None]:
         waiting.cancel()
 
 
-_HAVE_ROWS = ("query", "show", "describe")
+_HAVE_ROWS = ("query", "show", "describe", "ask")
 _AS_NOW = (
     "Each statement is planned on the tables as they are now: what those before it would change is not there"
 )

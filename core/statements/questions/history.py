@@ -21,9 +21,11 @@ import msgspec
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.repair.meant import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.said import engine_of as engine_name
+from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.conditions import value_at, value_reader
-from paimark.core.statements.one_version import VersionQuery, snapshot_of
+from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
 from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
@@ -31,7 +33,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
-from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.table.records import COMMIT_USER, Snapshot, TableSchema
 from paimark.core.travel.when import Version, versions
 
 # Commits of these kinds leave the rows as they are.
@@ -68,6 +70,25 @@ class Change:
             for name in dict.fromkeys((*old, *new)):
                 if old.get(name) != new.get(name):
                     yield name, old.get(name), new.get(name)
+
+
+def key_values(pairs: Iterable[str], word: str) -> dict[str, str]:
+    """The values by column, of `order_id=42`. Raises `UsageError` with `word`, what they were given as."""
+    values = {}
+    for each in pairs:
+        name, sign, value = each.partition("=")
+        if not name.strip() or not sign:
+            raise UsageError(f"{word} {each} is no column with its value", "Write order_id=42.")
+        values[name.strip()] = value
+    return values
+
+
+def written_by(commit: Snapshot) -> str:
+    """Who made a commit: the engine with its job, as far as the snapshot tells."""
+    if commit.commit_user.startswith(COMMIT_USER):
+        return "Paimark"
+    job = job_of(commit.commit_user)
+    return engine_name(commit.writer_version) + (f" ({job})" if job else "")
 
 
 @dataclass(frozen=True, slots=True)
