@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgu
 from paimark.core.travel.statements.tables import Condition
 
 TRY = "try"
+_TRYING = "paimark.core.statements.trying.try_script"
 _TABLE = Text("table", required=True)
 
 
@@ -43,10 +45,8 @@ def action_of_call(statement: Statement, database: str | None = None) -> ActionC
     call = read_call(statement)
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
     if call.procedure == TRY:
-        # Imported here: it runs statements, among them such calls.
-        from paimark.core.statements.trying.try_script import TRY_SCRIPT
-
-        procedures[TRY] = TRY_SCRIPT
+        # Loaded by its name, as actions are: it runs statements, among them such calls.
+        procedures[TRY] = importlib.import_module(_TRYING).TRY_SCRIPT
     action = procedures.get(call.procedure)
     if action is None:
         names = sorted((*procedures, *QUESTIONS))
