@@ -21,7 +21,7 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.many.applying import told_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.replace import restore_main
-from paimark.core.actions.replace.misdirected import Misdirected, misdirected, redirect
+from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.abandoned import abandoned, store_now
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot

@@ -20,7 +20,6 @@ from paimark.tui.panes.snapshots import SnapshotsPane
 from paimark.tui.panes.tables import TablesPane
 from paimark.tui.query.drafts import Drafts
 from paimark.tui.query.statements import select_all
-from paimark.tui.records.location_history import LocationHistory, keep_place
 from paimark.tui.records.marks import Mark, marked_words
 from paimark.tui.records.row_actions import tabs_of
 from paimark.tui.screens.beginning import Beginning
@@ -33,7 +32,7 @@ from paimark.tui.screens.browse_keys import (
     is_for_rows,
 )
 from paimark.tui.screens.difference_lookup import DifferenceLookup
-from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.screens.open_tabs import LocationHistory, OpenTabs, keep_place
 from paimark.tui.screens.row_dialogs import RowDialogs
 from paimark.tui.screens.selected_rows import SelectedRows
 from paimark.tui.screens.sidebar import Sidebar

@@ -13,7 +13,7 @@ import click
 from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context, open_context
-from paimark.core.actions.replace.misdirected import misdirected
+from paimark.core.actions.replace.table_directory import misdirected
 from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written, stray_commits
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items

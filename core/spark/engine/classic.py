@@ -24,9 +24,9 @@ from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
 from paimark.core.spark.engine.views import empty_frame
 from paimark.core.spark.idle_work.warm_up import WarmUp
+from paimark.core.spark.launch.jvm import kill_workers
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
-from paimark.core.spark.launch.workers import kill_workers
 from paimark.core.spark.protocol import (
     ActionTask,
     Analyze,

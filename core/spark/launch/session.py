@@ -19,7 +19,7 @@ from paimark.core.spark.launch.cds import Archive
 from paimark.core.spark.launch.home import find_spark, load_spark_env
 from paimark.core.spark.launch.jars import loaded_jars
 from paimark.core.spark.launch.java import Java, find_java
-from paimark.core.spark.launch.masters.masters import require_known, require_master, start_failure
+from paimark.core.spark.launch.masters import require_known, require_master, start_failure
 from paimark.core.spark.launch.session_settings import require_obeyed
 from paimark.core.spark.launch.settings import LOOPBACK, ResultPort, result_port, spark_settings
 from paimark.core.spark.protocol import Start

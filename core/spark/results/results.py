@@ -37,8 +37,7 @@ from paimark.core.spark.arrow import in_zone, ipc_stream
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.native.first_rows import SMALL_RESULT
 from paimark.core.spark.protocol import Batch, Columns, StageProgress
-from paimark.core.spark.results.outlet import Outlet
-from paimark.core.spark.results.sender import HEAD, STREAM_END, SentBatch
+from paimark.core.spark.results.outlet import HEAD, STREAM_END, Outlet, SentBatch
 from paimark.core.spark.session_conf import LARGE_TYPES, SessionConf
 
 if TYPE_CHECKING:

@@ -33,10 +33,9 @@ from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.dialogs.help import HelpScreen
-from paimark.tui.dialogs.history import HistoryScreen
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
 from paimark.tui.dialogs.peek import PeekScreen
-from paimark.tui.dialogs.pick import PickDialog, PickOne
+from paimark.tui.dialogs.pick import HistoryScreen, PickDialog, PickOne
 from paimark.tui.dialogs.plan_dialog import PlanDialog
 from paimark.tui.dialogs.record import RecordScreen
 from paimark.tui.query.drafts import QueryExecution

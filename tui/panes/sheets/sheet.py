@@ -400,7 +400,7 @@ class QuerySheet(Column):
             keep_statement(sql, outcome)
 
     async def action_history(self) -> None:
-        from paimark.tui.dialogs.history import HistoryScreen
+        from paimark.tui.dialogs.pick import HistoryScreen
 
         ran = read_history(history_path())
 
