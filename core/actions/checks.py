@@ -1,4 +1,4 @@
-"""Checks that every plan and every apply makes first."""
+"""Checks that every plan and every apply makes first, and features with which files can't be deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Temporary files, `.<name>.<uuid>`: a killed writer leaves one, as Paimon's writers do."""
+"""Temporary files, `.<name>.<uuid>`: a killed writer leaves one, as Paimon's writers do.
+
+Also: reading again what a replacement moves at this moment.
+"""
 
 from __future__ import annotations
 

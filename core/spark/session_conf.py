@@ -1,4 +1,4 @@
-"""The settings of a Spark session, cached because each read is a call to Java."""
+"""The settings of a Spark session, cached because each read is a call to Java; the tag of its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Resolve the table names of a statement, and refuse missing ones before an engine starts."""
+"""Resolve the table names of a statement, and refuse missing ones before an engine starts.
+
+Of a plain query they are found without Spark. Also: versions and times of one root as snapshots.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base of dialogs with a list: typing filters it, and Enter chooses a row."""
+"""The base of dialogs with a list: typing filters it, and Enter chooses a row. Also that of `ctrl+o`."""
 
 from __future__ import annotations
 

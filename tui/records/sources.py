@@ -1,4 +1,7 @@
-"""The data of a grid: columns, and rows of values that become text only when they are painted."""
+"""The data of a grid: columns, and rows of values that become text only when they are painted.
+
+A key identifies the record of a row.
+"""
 
 from __future__ import annotations
 

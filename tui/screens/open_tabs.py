@@ -1,4 +1,7 @@
-"""The tabs that were opened, the visible one, and the table and branch that all of them show."""
+"""The tabs that were opened, the visible one, and the table and branch that all of them show.
+
+Also the history of such locations, for `[` and `]`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of the screen, as they were sent, and the order to send others in."""
+"""The cells of the screen, as they were sent, and the order to send others in; links in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""An input that shows no control characters: its text may be a name from a table, or pasted."""
+"""An input that shows no control characters: its text may be a name from a table, or pasted.
+
+Also the line below a grid that asks for one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A pane in a frame with its name. The frame of the focused pane stands out, also without colours."""
+"""A pane in a frame with its name. The frame of the focused pane stands out, also without colours.
+
+Also the classes of a screen by the terminal's size.
+"""
 
 from __future__ import annotations
 

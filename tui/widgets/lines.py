@@ -1,4 +1,4 @@
-"""A widget that is a few lines of styled text."""
+"""Widgets that paint their own lines, and one that is a few lines of styled text."""
 
 from __future__ import annotations
 

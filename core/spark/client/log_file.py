@@ -1,4 +1,7 @@
-"""The engine's log: at its place, or among the temporary files. Nothing fails because it can't be written."""
+"""The engine's log, at its place or among the temporary files, and its scratch directory.
+
+Nothing fails because the log can't be written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's settings on this machine, and their precedence."""
+"""Spark's settings on this machine, their precedence, and the port that takes rows of statements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Find which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
 
 The steps: `rules.merge_rules` (if it raises `Unmergeable`, others read), `rules.merge_file` for
-every data file, `overlap.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
+every data file, `narrow.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
 """
 
 from __future__ import annotations

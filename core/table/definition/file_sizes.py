@@ -1,4 +1,4 @@
-"""How large the data files of a table are to be, by its options."""
+"""How large the data files of a table are to be, by its options; the word for what they hold."""
 
 from __future__ import annotations
 

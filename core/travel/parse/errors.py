@@ -1,4 +1,4 @@
-"""Refusals with a position in a statement."""
+"""Refusals with a position in a statement, and how the position is shown."""
 
 from __future__ import annotations
 
