@@ -1,4 +1,4 @@
-"""`CALL sys.when(...)` and `CALL sys.history(...)`: procedures that answer with rows, and change nothing."""
+"""`CALL sys.when(...)`, `sys.history`, `sys.check`: procedures that answer with rows, and change nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from paimark.core.actions.context import Context, Progress, open_context
-from paimark.core.actions.declared.kinds import Argument, Flag, Text
+from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
+from paimark.core.actions.row_checks.versions import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
 from paimark.core.figures import counted, moment
 from paimark.core.spark.arrow import cells_batch
@@ -21,6 +22,7 @@ from paimark.core.statements.questions.history import Change, History, Values, k
 from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import CheckResult, checks_said
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.calls import read_call
 
@@ -100,6 +102,15 @@ def _history(context: Context, table: TablePath, values: Mapping[str, object], t
     return f"{counted(changes, 'change')}, newest first" if changes else "No change of it is left"
 
 
+def _check(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
+    label, found = check_version(context, table, _text(values, "version"), _text(values, "check"), tell)
+    results: list[CheckResult] = []
+    for each in found:
+        results.append(each)
+        yield each.name, each.verdict, each.rows, " ".join(each.first) or None
+    return f"{label}: {checks_said(results)}"
+
+
 def _change(change: Change) -> Row:
     old, new = change.old, change.new
     if columns := list(change.columns):
@@ -164,5 +175,13 @@ QUESTIONS: Mapping[str, Question] = {
             "version_before": "string",
         },
         _history,
+    ),
+    "check": Question(
+        (
+            Text("version", "As a difference names it; the newest of main when not given."),
+            FileName("check", "File of checks; else the table's own file of them."),
+        ),
+        {"name": "string", "result": "string", "rows": "bigint", "first": "string"},
+        _check,
     ),
 }
