@@ -1,4 +1,4 @@
-"""Statements that ask of a table: since when it has such rows, what happened to the row of a result."""
+"""Statements that the palette and keys put into the query pane: questions, and a script to try."""
 
 from __future__ import annotations
 
@@ -22,6 +22,11 @@ _PLAIN = (str, int, date, Decimal)
 def when_statement(table: TablePath, branch: str | None) -> str:
     """It asks since when; the person writes the condition."""
     return _call("when", table, branch, "condition => ''")
+
+
+def try_statement(table: TablePath) -> str:
+    """It tries a script on a branch; the person writes the file."""
+    return _call("try", table, None, "file => ''")
 
 
 def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:

@@ -260,6 +260,13 @@ class BrowseScreen(Backdrop):
         if self.target is not None:
             await self.prepare_statement(when_statement(self.target.table, self.target.branch))
 
+    async def ask_try(self) -> None:
+        """Put a statement into the query pane that tries a script on a branch."""
+        from paimark.tui.query.asking import try_statement
+
+        if self.target is not None:
+            await self.prepare_statement(try_statement(self.target.table))
+
     @property
     def compared(self) -> Difference | None:
         """The difference that was shown last; None if there was none."""

@@ -364,9 +364,7 @@ class QuerySheet(Column):
 
         index, tables = self.grid.index, {each.table for each in self.result.readings} if self.result else ()
         if self.result is None or index is None or len(tables) != 1:
-            self.post_message(
-                StatusShown("H asks for a row's history: the rows must be of one table", "warn")
-            )
+            self.post_message(StatusShown("A row has a history if all rows are of one table", "warn"))
             return
         [label], row = tables, dict(zip(self.result.names, self.result.rows.row(index), strict=True))
 
