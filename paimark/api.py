@@ -21,7 +21,7 @@ from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
 from paimark.core.table.operations import CheckResult
 from paimark.core.table.trash import DroppedTable
 from paimark.core.travel.version import SupportsTimeTravel
-from paimark.records import Branch, Field, Operation, Schema, Snapshot, Tag
+from paimark.records import Branch, Field, FirstRows, Operation, RowChange, Schema, Snapshot, Tag
 from paimark.results import *
 from paimark.savepoint_manager import SavepointManager
 from paimark.savepoints import ManifestFile, Savepoint
@@ -42,6 +42,7 @@ __all__ = [
     "DroppedTable",
     "Field",
     "FileMissing",
+    "FirstRows",
     "Item",
     "ManifestFile",
     "NotFound",
@@ -51,6 +52,7 @@ __all__ = [
     "Plan",
     "Refusal",
     "Refused",
+    "RowChange",
     "Savepoint",
     "SavepointManager",
     "Schema",

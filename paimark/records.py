@@ -45,6 +45,38 @@ class Tag(msgspec.Struct, frozen=True):
     time_retained: str | None
 
 
+class FirstRows(msgspec.Struct, frozen=True):
+    """The first `version` that has `rows` of a condition; `before_version` has none.
+
+    That is None if the oldest version has some. Of `expired_between` snapshots between the two nothing is
+    known.
+    """
+
+    snapshot_id: int
+    version: str
+    commit_time: int
+    rows: int
+    before_version: str | None
+    expired_between: int
+
+
+class RowChange(msgspec.Struct, frozen=True):
+    """What a commit did to the rows of a key: `change` is added, changed or removed.
+
+    It came after `before_version`. Of the oldest version that is left, `change` is there: nobody knows how
+    its rows came, and `before_version` is None. `old` and `new` are the rows that differ, by column.
+    """
+
+    snapshot_id: int
+    version: str
+    commit_time: int
+    commit_user: str
+    change: str
+    old: tuple[dict[str, Any], ...]
+    new: tuple[dict[str, Any], ...]
+    before_version: str | None
+
+
 class Branch(msgspec.Struct, frozen=True):
     """A branch; exactly one is main. `created_from` is its tag, or its snapshot: `snapshot.12`.
 

@@ -37,6 +37,7 @@ __all__ = [
     "TagCreated",
     "TagDeleted",
     "TagRenamed",
+    "Tried",
     "Undone",
 ]
 
@@ -228,6 +229,14 @@ class BranchMerged(Result, frozen=True, kw_only=True):
     savepoint_id: int | None = None
 
 
+class Tried(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is main's new snapshot; with `publish` no, or for a replacement, it is the branch's."""
+
+    snapshot_id: int | None
+    branch_name: str
+    publish: str
+
+
 class RolledBack(Result, frozen=True, kw_only=True):
     """`snapshot_id` is main's newest, None if it had these rows; `rolled_back_to` is the version's snapshot.
 
@@ -282,7 +291,7 @@ def result_of(plan: Plan, outcome: Outcome) -> Result:
     """The outcome of a plan as the result type of its action."""
     if plan.parts:
         return _of_many(plan, outcome)
-    kind: type[Result] = globals()[DECLARED[outcome.action].result]
+    kind: type[Result] = Tried if outcome.action == "try" else globals()[DECLARED[outcome.action].result]
     told = {
         **({"undone": plan.arguments.get("undone")} if outcome.action == "undo" else {}),
         **outcome.result,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from itertools import islice
 
 from paimark.actions import TableActions
-from paimark.arguments import branch_name, number
+from paimark.arguments import branch_name, checked_arguments, number
+from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.errors import UsageError
 from paimark.core.space.report import SpaceReport
 from paimark.core.spark.datasource.table_options import ReadScope
@@ -23,11 +26,12 @@ from paimark.core.table.system_tables import (
 )
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
-from paimark.core.travel.times.zones import epoch_ms
+from paimark.core.travel.times import epoch_ms
 from paimark.core.travel.version import resolve_time
-from paimark.records import Branch, Operation, Schema, Snapshot, Tag, schema_of
+from paimark.records import Branch, FirstRows, Operation, RowChange, Schema, Snapshot, Tag, schema_of
+from paimark.results import Tried, result_of
 from paimark.savepoints import Savepoint
-from paimark.session import warn_left_out
+from paimark.session import tell, warn, warn_left_out
 from paimark.version import Version
 
 
@@ -97,6 +101,79 @@ class Table(TableActions):
         with self._session.acting() as context:
             _, results = check_version(context, self._path, version, file, context.progress)
             return list(results)
+
+    def try_script(
+        self, file: str, *, check: str | None = None, publish: str = "merge", name: str | None = None
+    ) -> Tried:
+        """Run the script of a file on a branch of main, check it, and publish it if all of that is right.
+
+        In the script `{this}` is the branch and `{main}` is main. `check` is as in `check`; `publish` is
+        merge, replace or no; `name` is the branch's. Raises as the actions do: main is then as it was, and
+        the branch stays.
+        """
+        from paimark.core.statements.trying.try_script import TRY_SCRIPT
+
+        given = {"file": file, "check": check, "publish": publish, "name": name}
+        checked = checked_arguments(TRY_SCRIPT, given)
+        with self._session.acting() as context:
+            plan = plan_to_apply(TRY_SCRIPT, context, self._path, checked)
+            warn(plan.warnings)
+            result = result_of(plan, TRY_SCRIPT.apply(context, plan, tell))
+        assert isinstance(result, Tried)
+        return result
+
+    def when(
+        self, condition: str, *, branch: str | None = None, old: str | None = None, new: str | None = None
+    ) -> FirstRows:
+        """The first version with rows of a condition: `price < 0`. The search goes by halves, in Spark.
+
+        It looks from the version `old` to `new`, None for the oldest and the newest. Raises `NotFound` if the
+        newest has no such row, and `StatementFailed` for a condition that is none.
+        """
+        from paimark.core.statements.questions.when import When
+
+        with self._session.acting() as context:
+            search = When(context, self._path, branch_name(branch), condition, old, new)
+            found = search.find(context.progress)
+        first, before = found.first, found.before
+        version = first.version
+        return FirstRows(
+            version.snapshot_id,
+            version.name,
+            first.time_millis,
+            first.rows,
+            None if before is None else before.version.name,
+            found.gone,
+        )
+
+    def history(
+        self, key: Mapping[str, object], *, branch: str | None = None, limit: int | None = None
+    ) -> list[RowChange]:
+        """What happened to the row with these values, `{"order_id": 42}`: the `limit` newest changes, or all.
+
+        A table without a primary key takes any columns. Raises `UsageError` for a column that is none of the
+        table, or a key that is not whole.
+        """
+        from paimark.core.statements.questions.history import History
+
+        if limit is not None:
+            number("limit", limit, 1)
+        values = {name: str(value) for name, value in key.items()}
+        with self._session.acting() as context:
+            search = History(context, self._path, branch_name(branch), values)
+            return [
+                RowChange(
+                    each.after.snapshot_id,
+                    each.after.name,
+                    each.commit.time_millis,
+                    each.commit.commit_user,
+                    each.kind,
+                    tuple(map(dict, each.old)),
+                    tuple(map(dict, each.new)),
+                    None if each.before is None else each.before.name,
+                )
+                for each in islice(search.find(context.progress), limit)
+            ]
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
         """The table at a version, or at the newest if none is named.

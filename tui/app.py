@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from paimark.core.config import Settings
 from paimark.core.text import clean_text
+from paimark.tui.memory import LAST_PATIENCE
 from paimark.tui.opening import Opening
-from paimark.tui.remembered.memory import LAST_PATIENCE
 from paimark.tui.session import Session
 from paimark.tui.terminal.leaving import attributes, end_here, leaving
 

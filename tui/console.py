@@ -21,9 +21,8 @@ from paimark.core.cells import cut
 from paimark.core.config import Settings
 from paimark.core.figures import counted, seconds
 from paimark.tui.keymap import ANYWHERE, hidden
-from paimark.tui.keys.closing_key import ClosingKey
-from paimark.tui.keys.early_keys import EarlyKeys, Typed
-from paimark.tui.keys.layouts import latin
+from paimark.tui.keys.bindings import latin
+from paimark.tui.keys.early_keys import ClosingKey, EarlyKeys, Typed
 from paimark.tui.messages import Copied, LogLineAdded, StatusShown
 from paimark.tui.mouse import TakesMouse
 from paimark.tui.named_keys import how_to_quit, key, quit_key
@@ -33,12 +32,10 @@ from paimark.tui.query.drafts import rescued
 from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
 from paimark.tui.styled_app import StyledApp
-from paimark.tui.terminal.escape_key import apart, read_escape
+from paimark.tui.terminal.escape_key import apart, read_any_bytes, read_escape, toggle
 from paimark.tui.terminal.key_order import Cancellable, is_bound, settled
 from paimark.tui.terminal.leaving import keep_quiet
-from paimark.tui.terminal.mouse import toggle
 from paimark.tui.terminal.sent_cells import SparingApp
-from paimark.tui.terminal.typed_bytes import read_any_bytes
 from paimark.tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar

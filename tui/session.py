@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from paimark.core.actions.moved_files import read_again_if_moved
+from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.config import Settings
 from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.quoting import quoted_if_needed
@@ -17,11 +17,11 @@ from paimark.core.redaction import without_secrets
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.storage.parallel import begun
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.tui.remembered.memory import Memory
+from paimark.tui.memory import Memory
 from paimark.tui.work.engine_room import EngineRoom
 from paimark.tui.work.jobs import Jobs
 

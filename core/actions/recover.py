@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from paimark.core.actions import audit
 from paimark.core.actions.change import driver, journal
 from paimark.core.actions.change.change import Done, Landed
+from paimark.core.actions.change.driver import change_named
 from paimark.core.actions.change.journal import JournaledChange
 from paimark.core.actions.change.landing import left_readers
 from paimark.core.actions.change.late_requests import told_of_wait, wait_for_claims
 from paimark.core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
-from paimark.core.actions.change.registry import change_named
 from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.many.what_was_done import told_of
+from paimark.core.actions.many.applying import told_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.replace import restore_main
-from paimark.core.actions.replace.misdirected import Misdirected, misdirected, redirect
+from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.abandoned import abandoned, store_now
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot

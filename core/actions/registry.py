@@ -18,8 +18,8 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declaration import Declaration
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument, Choice
-from paimark.core.actions.moved_files import read_again_if_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
+from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import UsageError
 from paimark.core.storage.files import Files, told_of_leftovers
 from paimark.core.storage.no_follow import link_in_the_way
@@ -124,7 +124,7 @@ def _not_followed(context: Context, table: TablePath, made: Plan, event: Event |
     """What a stock engine would do after such a change, and nobody does after this one."""
     if event is None or made.empty:
         return ()
-    from paimark.core.actions.follow_ups.left_out import items
+    from paimark.core.actions.follow_ups import items
 
     return items(context.files, table, "rows" if made.commits_rows else event)
 

@@ -14,7 +14,7 @@ from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import MOST_NAMES, age, counted, listed, minute
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import keeps_from_stock
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import CONSUMER_PREFIX, SAVEPOINT_TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest

@@ -10,8 +10,7 @@ import msgspec
 
 from paimark.core.cli.completing import BRANCH, TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import local_time, narrate, row_writer
-from paimark.core.cli.table_rows import Count
+from paimark.core.cli.output import Count, local_time, narrate, row_writer
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
 from paimark.core.storage.open import open_files

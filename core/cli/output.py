@@ -6,18 +6,147 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from itertools import islice
 from typing import TextIO
 
 import click
 
+from paimark.core.cells import cut, width_of
 from paimark.core.cli.options import GlobalOptions
-from paimark.core.cli.table_rows import MEASURED, TableRows
 from paimark.core.errors import shortened
-from paimark.core.export.json_rows import JsonRows
+from paimark.core.export.json_rows import JsonRows, as_text
 from paimark.core.figures import moment
 from paimark.core.redaction import redacted
 from paimark.core.text import clean_text
+from paimark.core.travel.diff.compared import Fitted
+
+# So many of the first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
+MEASURED = 500
+_GAP = "  "
+_NARROWEST = 6
+# `2026-05-01 12:03:11+02:00`
+_TIME = 25
+_ENDLESS = 1 << 40
+
+
+class Count(int):
+    """A number of things, not an id: shown with thousands separators."""
+
+
+class TableRows:
+    """Writes a header, a rule and one line per row. `width` is the terminal's, None in a pipe.
+
+    `null` is the text of an absent cell; the first `measured` rows are held back, and decide the widths.
+    """
+
+    def __init__(
+        self, out: TextIO, names: Sequence[str], width: int | None, null: str = "", measured: int = MEASURED
+    ) -> None:
+        self._out = out
+        self._measured = measured
+        self._names = [clean_text(name) for name in names]
+        self._width = width
+        self._null = null
+        self._held: list[list[str]] = []
+        self._numeric = [True] * len(names)
+        self._widths: list[int] | None = None
+
+    def write(self, rows: Iterable[Sequence[object]]) -> None:
+        remaining = iter(rows)
+        if self._widths is None:
+            for row in islice(remaining, self._measured - len(self._held)):
+                self._measure(row)
+            if len(self._held) < self._measured:
+                return
+            self._begin()
+        for row in remaining:
+            self._line([self._cell(value) for value in row])
+
+    def close(self) -> None:
+        if self._widths is None:
+            self._begin()
+
+    def _measure(self, row: Sequence[object]) -> None:
+        self._held.append([self._cell(value) for value in row])
+        for position, value in enumerate(row):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float | Decimal)
+            ):
+                self._numeric[position] = False
+
+    def _begin(self) -> None:
+        heads = [width_of(name) for name in self._names]
+        contents = [max(map(width_of, cells), default=0) for cells in zip(*self._held, strict=True)]
+        contents = contents or [0] * len(heads)
+        available = _ENDLESS if self._width is None else self._width
+        self._widths = fit(heads, contents, available)
+        self._line(self._names)
+        self._line([_rule_for(self._out) * wide for wide in self._widths])
+        for row in self._held:
+            self._line(row)
+        self._held.clear()
+
+    def _cell(self, value: object) -> str:
+        if value is None:
+            return self._null
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, Count):
+            return f"{value:,}"
+        if isinstance(value, Fitted) and self._width is not None:
+            return value
+        return clean_text(as_text(value))
+
+    def _line(self, cells: Sequence[str]) -> None:
+        assert self._widths is not None
+        padded = []
+        for cell, wide, numeric in zip(cells, self._widths, self._numeric, strict=True):
+            shown = cell if self._width is None else _cut(cell, wide)
+            space = " " * (wide - width_of(shown))
+            padded.append(space + shown if numeric else shown + space)
+        self._out.write(_GAP.join(padded).rstrip() + "\n")
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell.fitted(width) if isinstance(cell, Fitted) else cut(cell, width)
+
+
+def _rule_for(out: TextIO) -> str:
+    """The character of the line below the header; "-" if the encoding of `out` lacks the usual one."""
+    try:
+        "─".encode(getattr(out, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return "-"
+    return "─"
+
+
+def fit(heads: Sequence[int], contents: Sequence[int], available: int) -> list[int]:
+    """Widths for columns with heads and cells of these widths, so that a line fits if possible.
+
+    Cells longer than a time are cut first, then heads longer than their cells, then the widest columns. No
+    column becomes narrower than a few characters.
+    """
+    result = [min(max(each), available) for each in zip(heads, contents, strict=True)]
+    gaps = len(_GAP) * (len(result) - 1)
+    for floors in (
+        [max(_TIME, head) for head in heads],
+        [max(_NARROWEST, min(content, _TIME)) for content in contents],
+        [_NARROWEST for _ in heads],
+    ):
+        _shrink(result, floors, sum(result) + gaps - available)
+    return result
+
+
+def _shrink(widths: list[int], floors: Sequence[int], excess: int) -> None:
+    """Take `excess` off the widest columns, a cell at a time, as far as their floors allow."""
+    while excess > 0:
+        free = [index for index, wide in enumerate(widths) if wide > floors[index]]
+        if not free:
+            return
+        widths[max(free, key=widths.__getitem__)] -= 1
+        excess -= 1
 
 
 def row_writer(

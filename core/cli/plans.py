@@ -13,9 +13,12 @@ import click
 from paimark.core.actions.plan import Item, Outcome, Plan, Step, raise_first
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import show
+from paimark.core.config import Settings
+from paimark.core.errors import READ_ONLY, Refused
 from paimark.core.export.json_rows import json_text
 from paimark.core.figures import size
 from paimark.core.redaction import redacted
+from paimark.core.text import clean_text
 
 _MANY = 40
 _LABEL = 9
@@ -96,3 +99,23 @@ def step_text(step: Step) -> str:
     """`copy warehouse/t/tag/tag-a (of snapshot 3) 812 B`."""
     parts = [step.verb, step.target, step.detail and f"({step.detail})", step.size and size(step.size)]
     return " ".join(str(part) for part in parts if part)
+
+
+def require_writable(settings: Settings) -> None:
+    """Raises `Refused` in read-only mode."""
+    if settings.read_only:
+        raise Refused(*READ_ONLY)
+
+
+def require_terminal() -> None:
+    """Raises `Refused` if nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise Refused("This needs --yes, because there is no terminal", "Nothing was changed.")
+
+
+def confirm(phrase: str) -> None:
+    """Return when a person at a terminal types the phrase. Raises `Refused` otherwise."""
+    require_terminal()
+    print(clean_text(f"Type {phrase} to go on (in scripts: --yes): "), end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip() != phrase:
+        raise Refused(f"That was not {phrase}", "Nothing was changed.")

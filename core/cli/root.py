@@ -39,6 +39,7 @@ LOOKING = {
 CHANGING = {
     "auto-savepoint": "paimark.core.cli.changes.auto_savepoint:auto_savepoint",
     "merge-branch": "paimark.core.cli.changes.merge_branch:merge_branch",
+    "try": "paimark.core.cli.changes.try_script:try_script",
     "apply": "paimark.core.cli.changes.apply:apply",
 }
 CHECKING = {

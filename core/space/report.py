@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from paimark.core.figures import counted, size
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests, size_of
 
 # main: its newest snapshot; older: its other snapshots. past: a branch that was main. guards: copies of
 # main's tags in the table directory while a branch is main. records: the files of snapshots, tags and schemas
@@ -117,3 +121,27 @@ def bucket_sentence(report: SpaceReport) -> str:
     small = f"{counted(report.small_files, 'small file')} (under {size(report.small_below)})"
     level_0 = "" if report.level_0_files is None else f", {report.level_0_files:,} of level 0"
     return f"{counted(report.bucket_count, 'bucket')}{more}: {small}{level_0}"
+
+
+# Manifests of so many bytes are decoded in a fraction of a second.
+_QUICK = 256 << 10
+
+
+class FirstFigure(NamedTuple):
+    """Data files of the newest snapshot, and their bytes; None if counting them would take too long."""
+
+    files: int | None = None
+    bytes: int | None = None
+
+
+def first_figure(files: Files, root: Root) -> FirstFigure:
+    """Reads two lists, and manifests only if they are small. Raises `Corrupt`, `FileMissing`."""
+    newest = Lineage(files, root).latest()
+    if newest is None:
+        return FirstFigure(0, 0)
+    manifests = data_manifests(files, root.table, newest)
+    entries = [each.entries for each in manifests]
+    count = sum(each[0] - each[1] for each in entries if each) if None not in entries else None
+    is_quick = sum(each.file_size for each in manifests) <= _QUICK
+    size = size_of(files, root.table, newest)[1] if is_quick else None
+    return FirstFigure(count, size)

@@ -1,11 +1,15 @@
-"""The settings of a Spark session, cached because each read is a call to Java."""
+"""The settings of a Spark session, cached because each read is a call to Java; the tag of its jobs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 ZONE = "spark.sql.session.timeZone"
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
@@ -39,3 +43,23 @@ class SessionConf:
     @property
     def zone(self) -> str:
         return self.get(ZONE) or "UTC"
+
+
+_tag: ContextVar[str | None] = ContextVar("job_tag", default=None)
+
+
+# Java keeps tags per thread, and has one thread for each Python thread that calls it. So every call to Java
+# that may start a job sets the tag.
+@contextmanager
+def bearing(tag: str) -> Iterator[None]:
+    """Within the context, `job_tag` is `tag`, also in threads that run in a copy of this context."""
+    before = _tag.set(tag)
+    try:
+        yield
+    finally:
+        _tag.reset(before)
+
+
+def job_tag() -> str | None:
+    """The tag of the statement that runs in this context; None outside of a statement."""
+    return _tag.get()

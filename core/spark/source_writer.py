@@ -6,7 +6,7 @@ Options: `warehouse`, `table`, and optionally `branch`; all others are catalog o
 rows go to the root that is main. Mode `overwrite` replaces the whole table; with the option
 `partitionOverwriteMode` = `dynamic` only the partitions that rows come for. Columns are matched by name. If
 the table has the option `rowkind.field`, that column tells which rows delete (`-D`). A stream has options of
-its own: `paimark.core.spark.streaming.batch`.
+its own: `paimark.core.spark.streaming.batch_commit`.
 
 Paimon's library in Java writes the rows. `SourceWrite.java` asks twice in Python, each time in a process that
 Spark starts: what to write to, and for the commit.
@@ -22,10 +22,8 @@ from pyspark.sql.datasource import DataSourceWriter, WriterCommitMessage
 from paimark.core.errors import Refused, hints_in_messages
 from paimark.core.spark.datasource.options import DOOR
 from paimark.core.spark.library.door import Visit
-from paimark.core.spark.streaming.batch import StreamBatch
-from paimark.core.spark.streaming.batch_commit import commit_batch
-from paimark.core.spark.writing.named_target import find_target
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
+from paimark.core.spark.writing.target import WriteTarget, find_target
 
 if TYPE_CHECKING:
     from pyspark.sql import Row

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from paimark.core.actions.declared.kinds import Argument, Text
@@ -13,10 +14,13 @@ from paimark.core.quoting import quoted
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.names import near_names, require_chosen, split_name
+from paimark.core.travel.parse.kinds import QUESTIONS
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 from paimark.core.travel.statements.tables import Condition
 
+TRY = "try"
+_TRYING = "paimark.core.statements.trying.try_script"
 _TABLE = Text("table", required=True)
 
 
@@ -40,24 +44,37 @@ def action_of_call(statement: Statement, database: str | None = None) -> ActionC
     """The action of a CALL; `database` is the current one. Raises `StatementFailed`."""
     call = read_call(statement)
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
+    if call.procedure == TRY:
+        # Loaded by its name, as actions are: it runs statements, among them such calls.
+        procedures[TRY] = importlib.import_module(_TRYING).TRY_SCRIPT
     action = procedures.get(call.procedure)
     if action is None:
-        hint = near_names(call.procedure, procedures) or f"There are {', '.join(sorted(procedures))}."
+        names = sorted((*procedures, *QUESTIONS))
+        hint = near_names(call.procedure, names) or f"There are {', '.join(names)}."
         raise call.refused(f"There is no procedure {SCHEMA}.{call.procedure}", hint, call.position)
-    parameters = {_parameter(each): each for each in (_TABLE, *action.arguments)}
+    table, position, values = arguments_of(call, action.arguments, database)
+    return ActionCall(action, table, values, call.position, position)
+
+
+def arguments_of(
+    call: ProcedureCall, taken: Sequence[Argument], database: str | None
+) -> tuple[TablePath, int, dict[str, object]]:
+    """The table, its position in the statement, and the values of the arguments that a procedure takes.
+
+    Raises `StatementFailed` for one that it does not take, or that is no value for it.
+    """
+    parameters = {_parameter(each): each for each in (_TABLE, *taken)}
     arguments = _arguments_by_name(call, parameters)
     for name, parameter in parameters.items():
         if parameter.required and name not in arguments:
             reason = f"{SCHEMA}.{call.procedure} needs {name}"
             raise call.refused(reason, _signature(call.procedure, parameters), call.end)
     table = arguments.pop("table")
-    values: dict[str, object] = {
-        each.name: each.default for each in action.arguments if each.default is not None
-    }
+    values: dict[str, object] = {each.name: each.default for each in taken if each.default is not None}
     values |= {
         parameters[name].name: _value(call, parameters[name], each) for name, each in arguments.items()
     }
-    return ActionCall(action, _table(call, table, database), values, call.position, table.value_position)
+    return _table(call, table, database), table.value_position, values
 
 
 def _arguments_by_name(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:

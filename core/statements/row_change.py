@@ -25,9 +25,9 @@ from paimark.core.statements.row_statement import (
     not_whole,
     size_of_entries,
 )
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kinds import COMPACT_FIRST
 from paimark.core.table.definition.row_changes import change_rules
-from paimark.core.table.definition.units import unit_of
 from paimark.core.table.manifests.files import unseen_files
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.names import chosen_table

@@ -17,7 +17,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Counting, Progress, Remark
-from paimark.core.actions.follow_ups.left_out import items_of
+from paimark.core.actions.follow_ups import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals

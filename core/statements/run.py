@@ -81,7 +81,12 @@ def run_statement(
         yield Failed.of(error)
         return
     current = engine.current_database(database)
-    if is_action(statement):
+    if statement.kind == "ask":
+        # Imported here, as it is seldom needed, and the console's first frame never needs it.
+        from paimark.core.statements.questions.answers import answers
+
+        yield from answers(engine, statement, current, limit, (call or CallMode()).tell)
+    elif is_action(statement):
         yield from _run_action(engine, statement, current, limit, call or CallMode())
     else:
         if (
@@ -176,7 +181,7 @@ def action_call(statement: Statement, database: str | None) -> tuple[ActionCall,
     match statement.kind:
         case "alter":
             # Imported here: loading these takes a while, and the console's first frame doesn't need them.
-            from paimark.core.statements.alter import action_of_alter
+            from paimark.core.statements.tables import action_of_alter
 
             return action_of_alter(statement, database), None
         case "insert" | "overwrite":

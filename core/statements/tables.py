@@ -12,9 +12,11 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Outcome, Plan, Step, raise_first
 from paimark.core.actions.registry import Action, action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.schema.alter_branch_schema import ACTION
+from paimark.core.actions.schema.types import paimon_type
 from paimark.core.actions.tables.create_table import ACTION as CREATE
 from paimark.core.actions.tables.create_table import CreateTable
-from paimark.core.errors import PaimarkError, StatementFailed
+from paimark.core.errors import PaimarkError, StatementFailed, failing_at
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Failed, Run
@@ -24,6 +26,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.names import chosen_table, parse_table_name
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.alters import changes_text, read_alter
 from paimark.core.travel.statements.tables import TableStatement, read_table_statement
 
 _ACTIONS = {"drop": "drop-table", "undrop": "undrop", "rename": "rename-table"}
@@ -131,3 +134,18 @@ def _truncating(read: TableStatement, database: str | None) -> tuple[ActionCall,
     except StatementFailed as error:
         raise StatementFailed(error.message, error.hint, read.position) from error
     return replace(called, position=read.position, table_position=read.position), inserts
+
+
+def action_of_alter(statement: Statement, database: str | None = None) -> ActionCall:
+    """The action of an ALTER TABLE; `database` is the current one. Raises `StatementFailed`."""
+    alter = read_alter(statement)
+    table, branch = chosen_table(alter.parts, database, alter.table_position)
+    for change in alter.changes:
+        if change.kind in ("add", "widen"):
+            with failing_at(change.position):
+                paimon_type(change.value)
+    arguments: dict[str, object] = {alter.changes[0].kind: changes_text(alter.changes)}
+    if branch is not None:
+        arguments["branch"] = branch
+    position = alter.changes[0].position
+    return ActionCall(action(ACTION), table, arguments, position, alter.table_position)

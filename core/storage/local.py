@@ -174,7 +174,15 @@ class LocalFiles:
         ):
             if _is_there(moved, target):
                 raise is_taken(to)
-            os.rename(name, moved, src_dir_fd=parent, dst_dir_fd=target)
+            try:
+                os.rename(name, moved, src_dir_fd=parent, dst_dir_fd=target)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                raise Refused(
+                    f"{to.rpartition('/')[0]} is on another disk than {directory}, which stays where it is",
+                    "A table is moved in one step: let both be on one disk.",
+                ) from error
             _sync_directory(target)
             _sync_directory(parent)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import os
 import re
 import socket
-from typing import NamedTuple
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
 
 from paimark.core.processes import lives, machine, start_of
-from paimark.core.table.definition.automatic_tags import has_automatic_name
 from paimark.core.table.records import Tag
-from paimark.core.table.tag_times import created_ms
 
 READ_TAG_PREFIX = "paimark.read."
 # Stock Spark's `batch-read-<snapshot>-<uuid>`: it has no time to live, and is deleted when the read ends.
@@ -76,3 +78,69 @@ def _this_machine() -> str:
     import hashlib
 
     return hashlib.sha256((machine() or socket.gethostname()).encode()).hexdigest()[:12]
+
+
+# About 30,000 years. A longer time is damage, or a joke.
+_LONGEST_SECONDS = 1e12
+
+
+def created_ms(tag: Tag) -> int | None:
+    """Epoch milliseconds; None for a tag without a TTL, which does not record its creation time.
+
+    `tagCreateTime` is the writer's wall clock, `[year, month, day, hour, minute, second, nanosecond]` without
+    trailing zeros, and without a zone: this function assumes this machine's zone.
+    """
+    if not tag.tag_create_time:
+        return None
+    year, month, day, hour, minute, second, nanosecond, *_ = [*tag.tag_create_time, *[0] * 7]
+    try:
+        whole = datetime(year, month, day, hour, minute, second)
+        seconds = int(whole.timestamp())
+    except (ValueError, OverflowError, OSError):
+        return None
+    return seconds * 1000 + nanosecond // 1_000_000
+
+
+def kept_until_ms(tag: Tag) -> int | None:
+    """The end of its time to live, epoch milliseconds; None for a tag that stays."""
+    created = created_ms(tag)
+    if created is None or tag.tag_time_retained is None:
+        return None
+    return created + int(min(tag.tag_time_retained, _LONGEST_SECONDS) * 1000)
+
+
+def retained_text(tag: Tag) -> str | None:
+    """The time to live as Java writes a duration (`PT24H`, `PT1H30M`); None for a tag that stays."""
+    if tag.tag_time_retained is None:
+        return None
+    seconds = round(tag.tag_time_retained, 3)
+    hours, left = divmod(seconds, 3600)
+    minutes, left = divmod(left, 60)
+    parts = ((hours, "H"), (minutes, "M"), (left, "S"))
+    return "PT" + ("".join(f"{value:g}{unit}" for value, unit in parts if value) or "0S")
+
+
+def with_time_to_live(data: bytes, now_ms: int, retained_ms: int) -> bytes:
+    """A snapshot's or tag's JSON with a time to live: Java's local time as numbers, and decimal seconds."""
+    fields: dict[str, Any] = msgspec.json.decode(data)
+    now = datetime.fromtimestamp(now_ms / 1000)
+    created = [now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond * 1000]
+    fields |= {"tagCreateTime": created, "tagTimeRetained": retained_ms / 1000}
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2)
+
+
+# A day, an hour or a minute in Paimon's formats, and the tags of batch writers. The engine ignores
+# the text after a blank.
+_AUTOMATIC_NAME = r"(?s)-?\d{1,10}-\d\d-\d\d(?: .*)?|-?\d{5,18}(?: .*)?|batch-write-.*"
+
+
+# An engine recognizes its own tags by name alone. It continues from the newest of them, deletes the oldest if
+# there are too many, and fails if two of them are of one snapshot.
+def has_automatic_name(name: str) -> bool:
+    """Whether an engine that makes tags by itself would take this one for its own."""
+    return re.fullmatch(_AUTOMATIC_NAME, name) is not None
+
+
+def automatic_of(snapshot_id: int, tags: Iterable[tuple[str, Tag]]) -> str | None:
+    """The tag of this snapshot that an engine takes for its own."""
+    return next((name for name, tag in tags if tag.id == snapshot_id and has_automatic_name(name)), None)

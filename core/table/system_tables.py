@@ -22,10 +22,10 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
 from paimark.core.table.names import BRANCH_PART, near_names
 from paimark.core.table.operations import Operation, checks_said, read_operations
+from paimark.core.table.read_tags import created_ms, retained_text
 from paimark.core.table.reading import read_records
 from paimark.core.table.records import Savepoint, Snapshot
 from paimark.core.table.savepoints import SavepointManager
-from paimark.core.table.tag_times import created_ms, retained_text
 
 Row = tuple[Any, ...]
 # Path to a sentence, for each half-written file that had to be left out.

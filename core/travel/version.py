@@ -25,7 +25,7 @@ from paimark.core.table.records import Savepoint, Snapshot, is_same_commit
 from paimark.core.table.savepoints import has_schemas_of
 from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.travel.states import State, StateKind, States
-from paimark.core.travel.times.zones import shown_time
+from paimark.core.travel.times import shown_time
 
 _State = TypeVar("_State", covariant=True)
 # A time that a message quotes may be any expression.

@@ -10,7 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
 from paimark.core.quoting import shell_line
-from paimark.core.table.layout import Root
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.manifests.files import manifest_list_paths
 from paimark.core.table.records import Snapshot, commit_key
 from paimark.core.verify.report import Expired
 from paimark.core.verify.versions import StoredVersion, Versions
@@ -87,3 +89,28 @@ def _common(mine: _Versions, others: _Versions) -> Iterator[int]:
 def _record(version: StoredVersion) -> Snapshot:
     assert version.record is not None
     return version.record
+
+
+def missing_lists(
+    files: Files, there: Versions, table: TablePath
+) -> Iterator[tuple[str, list[StoredVersion]]]:
+    """The path of each missing list, and the versions that need it.
+
+    An expiry deletes a version's lists with its data, so a version with all its lists seldom lacks anything.
+    """
+    listed = {f"{table.manifests}/{name}" for name in files.names(table.manifests)}
+    lacking: dict[str, list[StoredVersion]] = {}
+    for version in there.all:
+        for path in _lists(table, version):
+            if path not in listed:
+                lacking.setdefault(path, []).append(version)
+    for path, needing in sorted(lacking.items()):
+        # A version may have expired between the listings.
+        if needing := [each for each in needing if files.exists(each.path)]:
+            yield path, needing
+
+
+def _lists(table: TablePath, version: StoredVersion) -> tuple[str, ...]:
+    if version.record is None or version.kind == "changelog":
+        return ()
+    return manifest_list_paths(table, version.record)

@@ -8,17 +8,18 @@ from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
+from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import has_barrier
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.follow_ups.iceberg import IcebergFiles
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import BARRIER_ID, TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests import apart
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
-from paimark.core.verify.barrier import barrier_problems
 from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.lost import lost_commits, overwritten_commits
@@ -31,8 +32,7 @@ from paimark.core.verify.orphans import (
     left_over,
     owner_of,
 )
-from paimark.core.verify.problems import Problems
-from paimark.core.verify.report import VerifyReport
+from paimark.core.verify.report import ProblemCause, Problems, VerifyReport
 from paimark.core.verify.versions import Versions, versions
 
 DAY_MS = 24 * 3600 * 1000
@@ -178,3 +178,27 @@ def _read(
     for each, sentence in file_faults(files, sample, progress, unread):
         problems.add_of("damaged", each.path, sentence, each.users)
     return len(unread)
+
+
+def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[ProblemCause, str, str]]:
+    """Cause, path and detail; none while a change is unfinished, which may create or delete the barrier.
+
+    Commits of a stale writer may have moved LATEST away from it: `doctor` reports them, and their rescue
+    creates the barrier again.
+    """
+    path, main = table.root().snapshot(BARRIER_ID), main_root(files, table)
+    if files.exists(table.journal):
+        return
+    if main.branch is not None and not has_barrier(files, table) and not stray_commits(files, table):
+        yield (
+            "missing",
+            path,
+            f"while branch {main.branch} is main it stops stock sessions that were open, which else read an "
+            f"empty table: `paimark auto-savepoint {table.word}` puts it up",
+        )
+    if main.branch is None and files.exists(path):
+        yield (
+            "damaged",
+            path,
+            "no branch is main, and stock engines take it for the newest snapshot: delete it",
+        )

@@ -48,6 +48,10 @@ READING = {
         "at": "(self, version: 'str | int | None' = None, *, branch: 'str | None' = None) -> 'Version'",
         "at_time": "(self, time: 'datetime | int', *, branch: 'str | None' = None) -> 'Version'",
         "branches": "(self) -> 'list[Branch]'",
+        "history": "(self, key: 'Mapping[str, object]', *, branch: 'str | None' = None,"
+        " limit: 'int | None' = None) -> 'list[RowChange]'",
+        "when": "(self, condition: 'str', *, branch: 'str | None' = None, old: 'str | None' = None,"
+        " new: 'str | None' = None) -> 'FirstRows'",
         "operations": "(self) -> 'list[Operation]'",
         "plan": "(self, action: 'str', /, **arguments: 'object') -> 'Plan'",
         "savepoints": "(self, *, branch: 'str | None' = None) -> 'list[Savepoint]'",
@@ -55,6 +59,8 @@ READING = {
         "snapshots": "(self, *, branch: 'str | None' = None, limit: 'int | None' = None) -> 'list[Snapshot]'",
         "check": "(self, version: 'str | None' = None, *, file: 'str | None' = None) -> 'list[CheckResult]'",
         "space": "(self, *, branch: 'str | None' = None) -> 'SpaceReport'",
+        "try_script": "(self, file: 'str', *, check: 'str | None' = None, publish: 'str' = 'merge',"
+        " name: 'str | None' = None) -> 'Tried'",
         "tags": "(self, *, branch: 'str | None' = None) -> 'list[Tag]'",
     },
     paimark.Version: {

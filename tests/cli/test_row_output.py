@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from paimark.core.arrow_values import cell_value
 from paimark.core.cells import width_of
-from paimark.core.cli.table_rows import TableRows, fit
+from paimark.core.cli.output import TableRows, fit
 from paimark.core.export.json_rows import JsonRows
 from paimark.core.text import distinct
 

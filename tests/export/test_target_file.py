@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from paimark.core.cli.query.answering import target_file
 from paimark.core.errors import UsageError
-from paimark.core.export.target_file import target_file
 
 _NOBODY = 65534
 

@@ -16,8 +16,8 @@ import pytest
 from paimark.core.actions.branches import going
 from paimark.core.actions.change import journal, landing
 from paimark.core.actions.change.change import Change
+from paimark.core.actions.change.driver import CHANGES, change_named
 from paimark.core.actions.change.owner import Owner
-from paimark.core.actions.change.registry import CHANGES, change_named
 from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import release_pins, sweep
 from paimark.core.actions.merge.history import MergeEvent

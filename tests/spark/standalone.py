@@ -40,7 +40,7 @@ class Standalone:
 
     def kill_executors(self, number: int) -> None:
         """Those of one worker, which starts others."""
-        from paimark.core.spark.launch.workers import kill_descendants
+        from paimark.core.spark.launch.jvm import kill_descendants
 
         kill_descendants(self.workers[number].pid)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from paimark.core.spark.launch.workers import kill_descendants
+from paimark.core.spark.launch.jvm import kill_descendants
 from tests.spark.streaming_child import Pump
 
 # Spark gives a Python process ten seconds to start, however busy the machine is.

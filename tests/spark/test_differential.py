@@ -93,10 +93,11 @@ def agree(
     answers = [judge_question(engine, each) for each in questions]
     # What Spark's own readers don't read, the library has read.
     with by_library(engine):
-        others = questions if answers[0].is_native else []
-        answers += [judge_question(engine, each) for each in others]
+        answers += [judge_question(engine, each) for each in questions if answers[0].is_native]
     with by_pypaimon(engine):
-        answers += [judge_question(engine, each) for each in (whole, random.choice(questions[1:]))]
+        others = [judge_question(engine, each) for each in (whole, random.choice(questions[1:]))]
+        # It refuses by name what it would not read as it is.
+        answers += [each for each in others if "of which Python misreads those" not in each.fault]
     found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
     assert not found, "\n".join([f"{target.table}:", *found])
     return answers[0].is_native

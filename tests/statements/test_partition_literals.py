@@ -10,8 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.errors import Refused
-from paimark.core.statements.insert import action_of_insert
-from paimark.core.statements.partition_literals import printed
+from paimark.core.statements.insert import action_of_insert, printed
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement

@@ -15,9 +15,9 @@ from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.branches import BranchRow, branch_rows
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.read_tags import created_ms, retained_text
 from paimark.core.table.records import Tag
 from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
-from paimark.core.table.tag_times import created_ms, retained_text
 from tests.paimon import create_table, open_table, read_rows
 from tests.table.branches import create_branch
 

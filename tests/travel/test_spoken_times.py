@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from paimark.core.errors import UsageError
-from paimark.core.travel.times.spoken import read_spoken_time
+from paimark.core.travel.times import read_spoken_time
 
 pytestmark = pytest.mark.usefixtures("in_berlin")
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.plain import plain_uses
 from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.resolving import plain_uses
 from tests.travel.generated import unhurried
 
 

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.uses import Clause
-from paimark.core.travel.times.literals import read_timestamp
-from paimark.core.travel.times.times import literal_time
-from paimark.core.travel.times.zones import instant, zone_of
+from paimark.core.travel.resolving import literal_time
+from paimark.core.travel.times import instant, read_timestamp, zone_of
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 

@@ -16,7 +16,7 @@ from paimark.core.storage.open import open_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.parse.uses import Clause, TableUse
-from paimark.core.travel.source import TravelSource
+from paimark.core.travel.resolving import TravelSource
 from paimark.core.travel.version import (
     Resolved,
     SupportsTimeTravel,
@@ -361,7 +361,7 @@ def test_a_source_takes_versions_and_times_as_a_statement_writes_them(warehouse:
 
 def test_the_light_side_stays_light() -> None:
     heavy = "{'sqlglot', 'pypaimon', 'pyarrow', 'pandas', 'numpy', 'pyspark', 'fsspec'}"
-    modules = "paimark.core.travel.version, paimark.core.travel.parse.sql, paimark.core.travel.source"
+    modules = "paimark.core.travel.version, paimark.core.travel.parse.sql, paimark.core.travel.resolving"
     code = f"import sys, {modules}\nprint({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

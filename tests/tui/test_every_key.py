@@ -69,9 +69,11 @@ async def walk(console: Sitting, go: Callable[[], Awaitable[None]], walked: set[
     """Press each key that has shown nothing yet, each in the same place; add the ids of those that do."""
     await go()
     for key, (_, binding, enabled, _) in sorted(console.app.screen.active_bindings.items()):
-        if not enabled or binding.id is None or binding.id in walked | APART or is_typed(console, key):
+        if not enabled or binding.id is None or binding.id in walked | APART:
             continue
         await go()
+        if is_typed(console, key):
+            continue
         before = console.text
         await console.press(key)
         began = time.monotonic()

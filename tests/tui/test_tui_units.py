@@ -21,7 +21,7 @@ from paimark.core.spark.protocol import CANCELLED, Finished, StageProgress
 from paimark.core.table.layout import TablePath
 from paimark.tui.dialogs.plan_text import by_keys
 from paimark.tui.formats import LONGEST, copied_cells, format_value, short_user, whole_text
-from paimark.tui.query.history import QueryExecution, add_to_history, read_history
+from paimark.tui.query.drafts import QueryExecution, add_to_history, read_history
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.statements import select_all
 from paimark.tui.records.row_actions import seen

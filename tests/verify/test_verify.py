@@ -18,7 +18,7 @@ from paimark.core.actions.context import Context
 from paimark.core.storage.files import DirectoryEntry
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.verify import Problem, VerifyReport, problems, verify
+from paimark.core.verify import Problem, VerifyReport, report, verify
 from paimark.core.verify.located import locate
 from paimark.core.verify.needs import needs_of
 from paimark.core.verify.versions import StoredVersion, versions
@@ -371,7 +371,7 @@ class CountedVersions(list[StoredVersion]):
 def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(problems, "_LISTED", 10)
+    monkeypatch.setattr(report, "_LISTED", 10)
     history = with_a_large_manifest(tmp_path, 1000)
     for number in range(30):
         history.files.create(TABLE.root().tag(f"t{number}"), history.files.read(TABLE.root().tag("kept")))
@@ -379,7 +379,7 @@ def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
     for state in needs.states:
         state.versions = CountedVersions(state.versions)
     located = locate(history.files, needs, lambda name: False)
-    collected = problems.Problems(history.files, needs)
+    collected = report.Problems(history.files, needs)
     CountedVersions.asked = 0
     for directory, needed in located.files.items():
         if directory.endswith("bucket-0"):

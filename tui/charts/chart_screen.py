@@ -12,8 +12,7 @@ from textual.binding import Binding, BindingType
 from paimark.core.cells import cut
 from paimark.core.errors import PaimarkError
 from paimark.core.text import clean_text
-from paimark.tui.charts.chart import Chart
-from paimark.tui.charts.plotting import DRAWN, draw, knows_braille
+from paimark.tui.charts.plotting import DRAWN, Chart, draw, knows_braille
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line

@@ -9,7 +9,7 @@ from typing import Any
 
 from paimark.core.arrow_values import column_values
 from paimark.core.figures import counted
-from paimark.tui.charts.chart import AxisKind, Chart, clock_seconds, moment_text
+from paimark.tui.charts.plotting import AxisKind, Chart, clock_seconds, moment_text
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("timestamp", "date")

@@ -12,7 +12,7 @@ from paimark.tui.named_keys import run_key
 from paimark.tui.session import Session, Target
 
 if TYPE_CHECKING:
-    from paimark.tui.charts.chart import Chart
+    from paimark.tui.charts.plotting import Chart
     from paimark.tui.panes.pane import Pane
     from paimark.tui.query.query_result import QueryResult
 

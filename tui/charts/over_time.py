@@ -7,7 +7,7 @@ from datetime import datetime
 
 from paimark.core.figures import counted, size
 from paimark.core.space.over_time import OverTime, State
-from paimark.tui.charts.chart import AxisKind, Chart, clock_seconds
+from paimark.tui.charts.plotting import AxisKind, Chart, clock_seconds
 from paimark.tui.named_keys import key
 
 # The least and the most of the picture that the last value takes, as a share of what is before it.

@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from paimark.tui.dialogs.data.fields import matches
 from paimark.tui.dialogs.dialog import SearchedText
+from paimark.tui.dialogs.record import matches
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
 from paimark.tui.widgets.key_bar import KeyBar, written

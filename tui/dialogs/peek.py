@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.travel.diff.versions import DiffVersion
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.formats import copied_cells, whole_text

@@ -1,4 +1,4 @@
-"""The base of dialogs with a list: typing filters it, and Enter chooses a row."""
+"""The base of dialogs with a list: typing filters it, and Enter chooses a row. Also that of `ctrl+o`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.keymap import steps
+from paimark.tui.query.drafts import QueryExecution
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.widgets.clean_input import CleanInput
 from paimark.tui.widgets.grid.record_grid import RecordGrid
@@ -84,3 +85,33 @@ def _nearest(names: Sequence[str], typed: str) -> int:
     folded = [name.casefold() for name in names]
     ranks = [(name != text, not name.startswith(text)) for name in folded]
     return min(range(len(names)), key=ranks.__getitem__, default=0)
+
+
+_COLUMNS = (
+    GridColumn("when", "age", "quiet"),
+    GridColumn("what came of it", style="quiet", most=24),
+    GridColumn("statement", most=400),
+)
+
+
+class HistoryScreen(PickDialog[str]):
+    """Enter puts the statement into the editor."""
+
+    def __init__(self, ran: Sequence[QueryExecution]) -> None:
+        super().__init__("Statements run before", "words of the statement", _COLUMNS)
+        self._ran = ran
+
+    def on_mount(self) -> None:
+        self._grid.show(Records(self._ran, _values), note="Nothing was run yet.")
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._grid.filter(event.value, to_top=True)
+
+    def on_input_submitted(self) -> None:
+        index = self._grid.index
+        if index is not None:
+            self.dismiss(self._ran[index].sql)
+
+
+def _values(ran: QueryExecution) -> Sequence[object]:
+    return (ran.time, ran.outcome, ran.sql)

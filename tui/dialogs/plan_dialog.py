@@ -18,11 +18,9 @@ from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import PaimarkError
 from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
-from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldRows
-from paimark.tui.dialogs.argument_names import known_lines
+from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldRows, known_lines
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.dialogs.plan_keys import PLAN_KEYS
-from paimark.tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
+from paimark.tui.dialogs.plan_text import PLAN_KEYS, error_lines, outcome_lines, plan_lines
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.session import Session

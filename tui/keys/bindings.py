@@ -11,6 +11,8 @@ from typing import Any
 from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
+from textual.events import Key
+from textual.keys import _character_to_key
 from textual.screen import ModalScreen, Screen
 
 import paimark.tui
@@ -76,3 +78,18 @@ def _title(part: type[DOMNode]) -> str:
     for end in ("Screen", "Pane", "Dialog"):
         name = name.removesuffix(end)
     return name.lower()
+
+
+_LATIN = "`qwertyuiop[]asdfghjkl;'zxcvbnm,./" + '~QWERTYUIOP{}ASDFGHJKL:"ZXCVBNM<>?'
+# The same keys of the Russian layout, and those on which the Ukrainian and the Belarusian differ.
+_RUSSIAN = "ёйцукенгшщзхъфывапролджэячсмитьбю." + "ЁЙЦУКЕНГШЩЗХЪФЫВАПРОЛДЖЭЯЧСМИТЬБЮ,"
+_OTHERS = {"і": "s", "І": "S", "ї": "]", "Ї": "}", "є": "'", "Є": '"', "ў": "o", "Ў": "O"}
+_LETTERS = {
+    letter: key for letter, key in zip(_RUSSIAN, _LATIN, strict=True) if not letter.isascii()
+} | _OTHERS
+
+
+def latin(event: Key) -> Key:
+    """The key at the same place of a Latin layout; the event itself if it is no Cyrillic letter."""
+    character = _LETTERS.get(event.character or "")
+    return event if character is None else Key(_character_to_key(character), character)

@@ -15,18 +15,16 @@ from paimark.core.figures import counted
 from paimark.core.table.definition.retention import retention_options
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage import branches
+from paimark.core.table.lineage.forks import Unheld
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.unheld_forks import Unheld
 from paimark.core.table.records import Snapshot
 from paimark.tui.named_keys import key
 from paimark.tui.panes.branch_heads import BranchHeads
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values
-from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records
 from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

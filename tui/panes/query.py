@@ -16,15 +16,14 @@ from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.files import SheetFiles
 from paimark.tui.panes.sheets.sheet import QuerySheet
-from paimark.tui.panes.sheets.sheet_bar import SheetBar
-from paimark.tui.panes.sheets.sheet_job import SheetWanted
+from paimark.tui.panes.sheets.sheet_job import SheetBar, SheetWanted
 from paimark.tui.query.drafts import Texts
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.lines import Column
 from paimark.tui.widgets.query_status import QueryStatus
 from paimark.tui.widgets.sql_editor import SqlEditor
 

@@ -14,22 +14,20 @@ from textual.message import Message
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
+from paimark.tui.memory import GridLook
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows, RowsReport
+from paimark.tui.panes.pane import Desk, PaneRows, RowsReport
 from paimark.tui.records.marks import Mark, mark_of
-from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import RowActions
-from paimark.tui.records.sources import GridColumn, RowSource, tuples
-from paimark.tui.remembered.state import GridLook
+from paimark.tui.records.sources import GridColumn, RecordKey, RowSource, tuples
 from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.painted import AbstractWidget, Column
+from paimark.tui.widgets.lines import AbstractWidget, Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)

@@ -18,10 +18,9 @@ from paimark.core.table.records import Savepoint, Tag
 from paimark.core.table.savepoints import SavepointManager
 from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.records.record_key import RecordKey, commit_of
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
 from paimark.tui.session import Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

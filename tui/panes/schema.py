@@ -15,11 +15,9 @@ from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import Root
 from paimark.core.table.records import TableSchema
 from paimark.tui.messages import StatusShown
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.records.record_key import RecordKey
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

@@ -22,18 +22,19 @@ from paimark.tui.formats import format_value
 from paimark.tui.messages import LogLineAdded
 from paimark.tui.named_keys import key
 from paimark.tui.opening import PAGE, Newest
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
-from paimark.tui.records.record_key import (
+from paimark.tui.records.sources import (
     CommitKey,
+    GridColumn,
     RecordKey,
+    Records,
     commit_of,
     commit_of_row,
     has_moved,
     snapshot_key,
+    user_cell,
 )
-from paimark.tui.records.sources import GridColumn, Records, user_cell
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import Slot, ThreadReport

@@ -10,15 +10,13 @@ from typing import ClassVar
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, exact_moment, exact_time
 from paimark.core.table.layout import Root
-from paimark.core.table.read_tags import is_of_read, is_read_tag
+from paimark.core.table.read_tags import is_of_read, is_read_tag, kept_until_ms
 from paimark.core.table.records import Tag
-from paimark.core.table.tag_times import kept_until_ms
 from paimark.tui.named_keys import key
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
-from paimark.tui.records.record_key import RecordKey, commit_of
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
 from paimark.tui.session import Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport

@@ -20,8 +20,8 @@ from paimark.tui.named_keys import cancel_key
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.theme import Line
 from paimark.tui.work.background import Slot, ThreadReport
-from paimark.tui.work.cancelling import SparkCaller
 from paimark.tui.work.engine_room import EngineRoom
+from paimark.tui.work.spark_work import SparkCaller
 
 
 class Export(SparkCaller):

@@ -13,7 +13,7 @@ from paimark.tui.query.arrow_rows import ArrowRows, result_columns
 from paimark.tui.records.sources import GridColumn, tuples
 from paimark.tui.theme import Line
 from paimark.tui.widgets.query_status import bar, problem, reading
-from paimark.tui.work.cancelling import SparkCaller
+from paimark.tui.work.spark_work import SparkCaller
 
 if TYPE_CHECKING:
     from paimark.core.travel.parse.uses import Statement

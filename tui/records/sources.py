@@ -1,14 +1,19 @@
-"""The data of a grid: columns, and rows of values that become text only when they are painted."""
+"""The data of a grid: columns, and rows of values that become text only when they are painted.
+
+A key identifies the record of a row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Snapshot
+from paimark.core.table.rows import SnapshotRow
 from paimark.tui.formats import CellKind, short_user
-from paimark.tui.records.record_key import has_moved
 
 T = TypeVar("T")
 
@@ -91,3 +96,48 @@ class Records(Generic[T]):
 def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[object]]]:
     """Rows of given values; the index of a row is its key."""
     return Records(list(enumerate(rows)), lambda numbered: numbered[1], lambda numbered: numbered[0])
+
+
+RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space"]
+
+
+class RecordKey(msgspec.Struct, frozen=True):
+    """The identity of a record of a root (a table and a branch).
+
+    Ids and names are used again after a truncation or a deletion: then `made` differs.
+    """
+
+    root: Root
+    kind: RecordKind
+    name: str
+    made: Hashable = None
+
+
+def has_moved(key: Hashable, to: Hashable) -> bool:
+    """Whether two keys are of one record, which is of another root since main was replaced."""
+    if not isinstance(key, RecordKey) or not isinstance(to, RecordKey) or key.root.table != to.root.table:
+        return False
+    # Options are known by their names alone; of other records another may have the same name.
+    is_known = key.made is not None or key.kind == "option"
+    return is_known and (key.kind, key.name, key.made) == (to.kind, to.name, to.made)
+
+
+class CommitKey(msgspec.Struct, frozen=True):
+    """Distinguishes two commits with the same id. `time_ms` is epoch milliseconds."""
+
+    id: int
+    time_ms: int
+    user: str
+    identifier: int
+
+
+def commit_of(snapshot: Snapshot) -> CommitKey:
+    return CommitKey(snapshot.id, snapshot.time_millis, snapshot.commit_user, snapshot.commit_identifier)
+
+
+def commit_of_row(row: SnapshotRow) -> CommitKey:
+    return CommitKey(row.snapshot_id, row.commit_time, row.commit_user, row.commit_identifier)
+
+
+def snapshot_key(root: Root, commit: CommitKey) -> RecordKey:
+    return RecordKey(root, "snapshot", f"snapshot.{commit.id}", commit)

@@ -20,7 +20,6 @@ from paimark.tui.panes.snapshots import SnapshotsPane
 from paimark.tui.panes.tables import TablesPane
 from paimark.tui.query.drafts import Drafts
 from paimark.tui.query.statements import select_all
-from paimark.tui.records.location_history import LocationHistory, keep_place
 from paimark.tui.records.marks import Mark, marked_words
 from paimark.tui.records.row_actions import tabs_of
 from paimark.tui.screens.beginning import Beginning
@@ -33,7 +32,7 @@ from paimark.tui.screens.browse_keys import (
     is_for_rows,
 )
 from paimark.tui.screens.difference_lookup import DifferenceLookup
-from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.screens.open_tabs import LocationHistory, OpenTabs, keep_place
 from paimark.tui.screens.row_dialogs import RowDialogs
 from paimark.tui.screens.selected_rows import SelectedRows
 from paimark.tui.screens.sidebar import Sidebar
@@ -43,10 +42,9 @@ from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
 from paimark.tui.widgets.detail_strip import DetailStrip
-from paimark.tui.widgets.frame import Frame
+from paimark.tui.widgets.frame import Frame, follow_size
 from paimark.tui.widgets.key_bar import KeyBar
-from paimark.tui.widgets.painted import Backdrop, Row
-from paimark.tui.widgets.size_classes import follow_size
+from paimark.tui.widgets.lines import Backdrop, Row
 from paimark.tui.widgets.tab_bar import TabBar
 from paimark.tui.work.background import post
 
@@ -254,6 +252,13 @@ class BrowseScreen(Backdrop):
     async def prepare_statement(self, sql: str) -> None:
         """Put a statement into the query pane."""
         await (await self._query_pane()).prepare(sql)
+
+    async def ask_when(self) -> None:
+        """Put a question into the query pane: since when the table has rows of a condition."""
+        from paimark.tui.query.asking import when_statement
+
+        if self.target is not None:
+            await self.prepare_statement(when_statement(self.target.table, self.target.branch))
 
     @property
     def compared(self) -> Difference | None:

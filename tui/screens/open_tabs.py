@@ -1,4 +1,7 @@
-"""The tabs that were opened, the visible one, and the table and branch that all of them show."""
+"""The tabs that were opened, the visible one, and the table and branch that all of them show.
+
+Also the history of such locations, for `[` and `]`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from paimark.core.figures import counted
+from paimark.tui.memory import Memory, Spot
 from paimark.tui.panes.pane import PANE_CLASSES, Desk, Pane
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.query.drafts import Texts
@@ -102,3 +106,35 @@ class OpenTabs:
     def forget_counts(self) -> None:
         self._frame.note("")
         self._frame.call(self.current.title)
+
+
+Visit = tuple[Target, Tab]
+_KEPT = 100
+
+
+class LocationHistory:
+    """The visited tables and branches with their tabs, oldest first."""
+
+    def __init__(self) -> None:
+        self._visits: list[Visit] = []
+        self._index = -1
+
+    def add(self, target: Target, tab: Tab) -> None:
+        """Add a visit. Like a browser, it drops the visits that `step` went back over."""
+        if self._index >= 0 and self._visits[self._index] == (target, tab):
+            return
+        self._visits = [*self._visits[: self._index + 1], (target, tab)][-_KEPT:]
+        self._index = len(self._visits) - 1
+
+    def step(self, by: int) -> Visit | None:
+        """Go to the visit before (-1) or after (1) and return it; None if there is none."""
+        if not 0 <= self._index + by < len(self._visits):
+            return None
+        self._index += by
+        return self._visits[self._index]
+
+
+def keep_place(memory: Memory, target: Target, tab: Tab) -> None:
+    """Remember where the next session begins. Never in the query pane, where the first keys would be text."""
+    shown = Tab.SNAPSHOTS if tab is Tab.QUERY else tab
+    memory.keep_spot(Spot(target.table.database, target.table.name, target.branch, shown.name.lower()))

@@ -25,9 +25,8 @@ from paimark.tui.records.row_actions import (
     protection_of,
     seen,
 )
-from paimark.tui.screens.many_rows import several
 from paimark.tui.screens.open_tabs import OpenTabs
-from paimark.tui.screens.selected_rows import SelectedRows
+from paimark.tui.screens.selected_rows import SelectedRows, several
 from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.work.background import Slot, ThreadReport

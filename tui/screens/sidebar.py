@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from paimark.tui.memory import Memory
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import key
 from paimark.tui.panes.tables import TablesPane
-from paimark.tui.remembered.memory import Memory
 
 # In cells, including the line at its right.
 _NARROWEST = 12

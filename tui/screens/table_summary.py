@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 from textual.app import App
 
-from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.actions.declared.row import RowVersion
+from paimark.core.errors import Corrupt, NotFound, PaimarkError
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
+from paimark.core.table.lineage.lineage import numbered
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.read_tags import is_read_tag
 from paimark.tui.messages import Say
-from paimark.tui.panes.tab_counts import TabCounts, count_tabs
-from paimark.tui.screens.next_query import NextQuery
+from paimark.tui.named_keys import palette_key
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.query.statements import select_all
 from paimark.tui.screens.open_tabs import OpenTabs
-from paimark.tui.session import Opened, Session
+from paimark.tui.session import Opened, Session, Target
+from paimark.tui.tabs import Tab
 from paimark.tui.widgets.breadcrumb import Breadcrumb
 from paimark.tui.work.background import Slot
+from paimark.tui.work.engine_room import EngineRoom
 
 _ENGINE_WORDS = {
     "starting": "Spark starts",
@@ -90,3 +101,92 @@ class TableSummary:
         self._next_query.tell()
         word, jobs = _ENGINE_WORDS.get(self._session.room.state, ""), self._session.jobs.in_background
         self._breadcrumb.go(replace(self._breadcrumb.location, engine=word, jobs=jobs))
+
+
+# In characters: the search for the statement at the caret is slow in a longer text.
+_LONG = 4_000
+
+
+class NextQuery:
+    """`tell` is called repeatedly. It tells the engine a query only if the guess was the same twice, so that
+    typing, and keys that are held down, cause nothing."""
+
+    def __init__(self, room: EngineRoom, tabs: OpenTabs) -> None:
+        self._room = room
+        self._tabs = tabs
+        self._last = self._prefetched = ""
+
+    def tell(self) -> None:
+        before, self._last = self._last, self._likely()
+        if (
+            self._last
+            and self._last == before != self._prefetched
+            and self._room.state in ("starting", "ready")
+        ):
+            self._prefetched = before
+            self._room.prefetch(before)
+
+    def _likely(self) -> str:
+        """The statement in the query pane; else the one that Enter would prepare for the present row."""
+        target, pane = self._tabs.target, self._tabs.pane
+        if target is None:
+            return ""
+        if isinstance(pane, RecordPane):
+            version = pane.current_version if pane.is_of(target) else None
+            return select_all(target, version or RowVersion())
+        # By its attributes: importing the pane would delay the first frame.
+        editor = getattr(pane, "editor", None)
+        return str(editor.statement[0]) if editor is not None and len(editor.text) < _LONG else ""
+
+
+class TabCounts(msgspec.Struct, frozen=True):
+    """The counts, the root that they were read from, and a sentence about an interrupted change."""
+
+    opened: Opened
+    counts: Mapping[Tab, int]
+    interrupted: str = ""
+
+
+def count_tabs(session: Session, target: Target) -> TabCounts:
+    """Two reads and three listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
+
+    It counts the savepoints that have a tag: the few without one are counted when their tab is opened. Tags
+    of reads are not counted: nobody made them, and they come and go with statements.
+    """
+    opened = session.open(target)
+    tags = [name for name in opened.lineage.tag_names() if not is_read_tag(name)]
+    savepoints = numbered(tags, SAVEPOINT_TAG_PREFIX)
+    branches = {*branch_names(session.files, target.table), opened.main}
+    counts = {Tab.SAVEPOINTS: len(savepoints), Tab.BRANCHES: len(branches), Tab.TAGS: len(tags)}
+    return TabCounts(opened, counts, _interrupted(session, target))
+
+
+def _interrupted(session: Session, target: Target) -> str:
+    """A sentence about a change, or the creation of a savepoint, whose process is gone; else empty."""
+    files, table = session.files, target.table
+    journal = read_if_there(files, table.journal)
+    claims = numbered(files.names(table.savepoints), CLAIM_PREFIX)
+    if journal is None and not claims:
+        return ""
+    # These modules are slow to import, and few tables have a journal or a claim.
+    from paimark.core.actions.change.journal import current
+    from paimark.core.actions.change.owner import standing
+    from paimark.core.actions.roots.savepoint_claim import read_claim
+
+    context = session.context
+    try:
+        lock = current(context, table)
+        if lock is not None and lock.standing(context) == "gone":
+            return f"{lock.journal.action} of {table.full_name} was interrupted: {_who_mends(session)}"
+        for claim in (read_claim(context, table, number) for number in claims):
+            if claim is not None and standing(context, claim.owner, claim.token) == "gone":
+                return f"savepoint {claim.id} of {table.full_name} was interrupted: {_who_mends(session)}"
+    except Corrupt as error:
+        return error.message
+    return ""
+
+
+def _who_mends(session: Session) -> str:
+    if session.read_only:
+        return "`recover` is for who may write"
+    return f"`{palette_key()}` recover mends it"

@@ -1,7 +1,8 @@
-"""The cells of the screen, as they were sent, and the order to send others in."""
+"""The cells of the screen, as they were sent, and the order to send others in; links in them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from itertools import groupby
 from operator import itemgetter
@@ -43,3 +44,27 @@ def by_ink(spans: Iterable[Span]) -> list[Span]:
             short.append((x, y, part))
             x += len(part)
     return [*long, *sorted(short, key=lambda span: span[2][0][1])]
+
+
+# Without a user name before the host: if the text is cut, it could look like the host.
+_ADDRESS = r"https?://[0-9A-Za-z\[][0-9A-Za-z.:\]-]*(?:[/?#][!-~]*)?"
+# Terminals ignore longer addresses.
+_LONGEST = 2000
+
+
+def link_in(text: object) -> str:
+    """The value itself if all of it is a web address; else empty."""
+    if not isinstance(text, str) or not text.startswith("http") or len(text) > _LONGEST:
+        return ""
+    return text if re.fullmatch(_ADDRESS, text) else ""
+
+
+def link_code(address: str) -> str:
+    """The code that begins a link, or ends it if the address is empty.
+
+    The id tells the terminal which cells belong to one link, because they may be sent separately.
+    """
+    from zlib import crc32
+
+    number = f"id={crc32(address.encode()):x}" if address else ""
+    return f"\x1b]8;{number};{address}\x1b\\"

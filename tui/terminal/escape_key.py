@@ -6,9 +6,12 @@ are two keys, unless the key with Alt has a binding.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from codecs import IncrementalDecoder, getincrementaldecoder
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from textual._xterm_parser import XTermParser
+from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.events import Key
 from textual.screen import Screen
@@ -50,3 +53,29 @@ def apart(screen: Screen[object], key: Key) -> list[Key]:
         return [Key(key.key, None)]
     escape = Key("escape", ESC)
     return [escape] if key.character == ESC else [escape, Key(key.character, key.character)]
+
+
+# Textual's driver would end the program at the first such byte. Here a character replaces each of them.
+def read_any_bytes() -> None:
+    """Make Textual's driver accept such bytes."""
+    linux_driver.getincrementaldecoder = _lenient  # type: ignore[attr-defined, assignment]
+
+
+def _lenient(encoding: str) -> Callable[[], IncrementalDecoder]:
+    return partial(getincrementaldecoder(encoding), "replace")
+
+
+def toggle(driver: Driver) -> bool:
+    """Switch the mouse; return whether it is on now. By private parts of Textual, which has no API for it."""
+    if driver._mouse:
+        _call(driver, "_disable_mouse_support")
+        driver._mouse = False
+    else:
+        driver._mouse = True
+        _call(driver, "_enable_mouse_support")
+    return driver._mouse
+
+
+def _call(driver: Driver, name: str) -> None:
+    # A driver without a terminal has no such methods.
+    getattr(driver, name, lambda: None)()

@@ -24,10 +24,8 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 
-from paimark.tui.terminal.capabilities import can_erase, can_link
-from paimark.tui.terminal.cells import Ink, Line, ScreenCell, by_ink
-from paimark.tui.terminal.links import link_code
-from paimark.tui.terminal.scrolling import find_scroll
+from paimark.tui.terminal.cells import Ink, Line, ScreenCell, by_ink, link_code
+from paimark.tui.terminal.scrolling import can_erase, can_link, find_scroll
 
 _CODES = re.compile("\x1b\\[([0-9;]*)m")
 # Characters that a terminal may show in another width than we count, or join with a neighbour.

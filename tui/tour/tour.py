@@ -16,10 +16,10 @@ from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.figures import moment
 from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.tui.memory import TourState
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.remembered.state import TourState
 from paimark.tui.session import Session, Target
 from paimark.tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, WRITTEN, Known, Seen, Step, repair_statement
 from paimark.tui.tour.tour_bar import TourBar

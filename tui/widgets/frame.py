@@ -1,18 +1,22 @@
-"""A pane in a frame with its name. The frame of the focused pane stands out, also without colours."""
+"""A pane in a frame with its name. The frame of the focused pane stands out, also without colours.
+
+Also the classes of a screen by the terminal's size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual import events
 from textual.containers import Vertical
+from textual.screen import Screen
 from textual.strip import Strip
 
 from paimark.core.cells import cut
 from paimark.core.text import clean_text
 from paimark.tui.theme import SIXTEEN, Line, Piece, inks_over
-from paimark.tui.widgets.lines import line_width, strip_of
-from paimark.tui.widgets.painted import Painted
+from paimark.tui.widgets.lines import Painted, line_width, strip_of
 
 # The corners from the top left on, clockwise; then the horizontal and the vertical line.
 _SINGLE, _DOUBLE = "╭╮╯╰─│", "╔╗╝╚═║"
@@ -89,3 +93,20 @@ class Frame(Painted, Vertical):
         if position and room > 0:
             pieces += [(rule, ink), (f" {cut(position, room)} ", "quiet")]
         return [*pieces, (rule * max(0, width - line_width(pieces)), ink)]
+
+
+# The least number of columns, and the class from it on.
+_WIDTHS = [(0, "-narrow"), (100, "-wide")]
+
+
+def follow_size(screen: Screen[Any], heights: list[tuple[int, str]] | None = None) -> None:
+    """Give a screen the class of the terminal's width, and of its height if there are `heights`.
+
+    Call it when the screen is mounted. Textual would set the first classes only after the first paint, and
+    a small terminal would be painted twice.
+    """
+    screen.HORIZONTAL_BREAKPOINTS, screen.VERTICAL_BREAKPOINTS = _WIDTHS, heights
+    for length, breakpoints in zip(screen.app.size, (_WIDTHS, heights), strict=True):
+        reached = [each for each in breakpoints or () if each[0] <= length]
+        if reached:
+            screen.add_class(max(reached)[1], update=False)

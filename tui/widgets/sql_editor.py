@@ -8,6 +8,7 @@ from typing import ClassVar
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.document._document import Document, EditResult, Location
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
@@ -18,7 +19,6 @@ from paimark.core.travel.parse.sql import Piece, piece_of
 from paimark.core.travel.parse.tokens import Token, keywords, tokenize
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import inks
-from paimark.tui.widgets.sql_document import SqlDocument
 
 _CLAUSES = (
     ("FOR", "VERSION", "AS", "OF"),
@@ -262,3 +262,21 @@ def _by_line(text: str) -> dict[int, list[Highlight]]:
             by_line.setdefault(at, []).append((start - starts[at], stop - starts[at], ink))
             start, at = starts[at + 1], at + 1
     return by_line
+
+
+# Python's `splitlines` also ends lines at these, and Textual uses it: a quoted text would be split in two.
+_NO_LINE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+# These replace them while Textual splits lines. They are noncharacters of Unicode, which no text contains.
+_STAND_INS = "".join(chr(0xFDD0 + number) for number in range(len(_NO_LINE_ENDS)))
+_AWAY = str.maketrans(_NO_LINE_ENDS, _STAND_INS)
+_BACK = str.maketrans(_STAND_INS, _NO_LINE_ENDS)
+
+
+class SqlDocument(Document):
+    """Lines end at a line feed, a carriage return or both."""
+
+    def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
+        result = super().replace_range(start, end, text.translate(_AWAY))
+        new = slice(min(start, end)[0], result.end_location[0] + 1)
+        self._lines[new] = [line.translate(_BACK) for line in self._lines[new]]
+        return result

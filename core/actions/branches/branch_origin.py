@@ -28,9 +28,8 @@ from paimark.core.table.layout import (
 )
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.read_tags import is_permanent
+from paimark.core.table.read_tags import is_permanent, kept_until_ms
 from paimark.core.table.records import Tag, is_same_commit
-from paimark.core.table.tag_times import kept_until_ms
 
 
 class Origin(NamedTuple):

@@ -27,12 +27,18 @@ from paimark.core.actions.branches.going import (
 from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
-from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
+from paimark.core.actions.checks import (
+    changelog_refusals,
+    feature_refusals,
+    fingerprint,
+    read_along,
+    require_unmoved,
+    required_text,
+)
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.features import changelog_refusals, feature_refusals, read_along
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.garbage.deletion import freed_items, freed_steps
-from paimark.core.actions.garbage.drop_root import drop_files, root_to_delete
+from paimark.core.actions.garbage.release_pins import drop_files, root_to_delete
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.merge.survey import base_of

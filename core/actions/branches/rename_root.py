@@ -18,7 +18,6 @@ from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step
 from paimark.core.actions.replace.pointer import drop_expired
 from paimark.core.actions.replace.takeover import moved
-from paimark.core.actions.roots.lost_tags import drop_lost_tags, is_lost
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
     PARTS,
@@ -34,7 +33,7 @@ from paimark.core.actions.roots.root_files import (
     snapshot_ids,
     take_back_copy,
 )
-from paimark.core.actions.roots.root_state import state
+from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
 from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there

@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import Any, cast
+
 import msgspec
 
 from paimark.core.actions import audit
@@ -22,12 +25,11 @@ from paimark.core.actions.change.late_requests import (
 )
 from paimark.core.actions.change.operations import Operation, append
 from paimark.core.actions.change.owner import running
-from paimark.core.actions.change.registry import change_named
 from paimark.core.actions.checks import not_undone, require_allowed
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.moved_files import read_again_if_moved
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
-from paimark.core.actions.temp_files import delete_temporaries, meant_for
+from paimark.core.actions.temp_files import delete_temporaries, meant_for, read_again_if_moved
 from paimark.core.cancelling import pass_no_return, to_the_end
 from paimark.core.errors import PaimarkError, Refused, Unavailable
 from paimark.core.table.catalog import parse_table_name
@@ -261,3 +263,17 @@ def _unknown(hold: Hold, why: str) -> Refused:
         f"Look whether main has its rows, then run `paimark recover {hold.table.word} --assume committed`, "
         "or `--assume not-committed`.",
     )
+
+
+# The name in a journal, and the module below `paimark.core.actions` with the class.
+CHANGES = {name: where for declared in DECLARED.values() for name, where in declared.changes.items()}
+
+
+def change_named(name: str) -> type[Change[Any]]:
+    """The class of a change. Raises `Refused` for a name that this version does not know."""
+    if name not in CHANGES:
+        raise Refused(
+            f"This version can't recover {name}", "Recover it with the version of Paimark that began it."
+        )
+    module, _, kind = CHANGES[name].partition(":")
+    return cast(type[Change[Any]], getattr(importlib.import_module(f"paimark.core.actions.{module}"), kind))

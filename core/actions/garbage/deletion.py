@@ -13,14 +13,13 @@ from typing import Any, Self
 
 import msgspec
 
+from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.later_files import others_since, written_later
-from paimark.core.actions.checks import fingerprint, require_unmoved
+from paimark.core.actions.change.operations import others_since, written_later
+from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.features import feature_refusals
-from paimark.core.actions.follow_ups import success_file
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger
@@ -356,7 +355,7 @@ class DeleteReference(Change[TargetState]):
                 if path not in later and _is_still(files, root, target):
                     files.delete(path)
             if not any(map(files.exists, paths.values())):
-                success_file.delete(files, target.home, target.tag_name, self.work.progress)
+                left_out.delete(files, target.home, target.tag_name, self.work.progress)
             hold.note(_TAGS_GONE)
         # Not earlier: it would guard the tag that is deleted.
         guard_tags.repair_held(files, target.table)

@@ -18,10 +18,17 @@ import msgspec
 
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.later_files import others_since
-from paimark.core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
+from paimark.core.actions.change.operations import others_since
+from paimark.core.actions.checks import (
+    changelog_refusals,
+    feature_refusals,
+    fingerprint,
+    integer_argument,
+    newest_options,
+    require_unmoved,
+    text_argument,
+)
 from paimark.core.actions.context import Context
-from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options
 from paimark.core.actions.garbage.deletion import counted_before, freed_items, freed_steps, what_goes
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove

@@ -6,19 +6,21 @@ journal, for `recover`. If something changed since the plan, only its part is re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from paimark.core.actions.change.journal import TakenOver, new_token
+from paimark.core.actions.change.journal import JournaledChange, TakenOver, new_token
+from paimark.core.actions.change.operations import Stacks, stacks
 from paimark.core.actions.checks import require_allowed
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.garbage.sweep import Removed
-from paimark.core.actions.many.words import listed, name_of, part_done, was_done
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.cancelling import begin_again
 from paimark.core.errors import Cancelled, NotFound, PaimarkError, Refused
-from paimark.core.table.operations import Group
+from paimark.core.figures import counted, some_of
+from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import Group, Operation, read_operations
 
 Apply = Callable[[Plan], Outcome]
 
@@ -126,3 +128,136 @@ class _Run:
             for name in ("freed_files", "freed_bytes")
             if self.outcomes and all(name in each.result for each in self.outcomes)
         }
+
+
+# By kind of change: the verb of a plan, the verb of an outcome, the noun, and the name of one part.
+_KINDS = {
+    "create-savepoint": ("Make", "Made", "savepoint", "savepoint of snapshot {snapshot}"),
+    "create-tag": ("Make", "Made", "tag", "tag {name}"),
+    "delete-branch": ("Delete", "Deleted", "branch", "branch {name}"),
+    "delete-savepoint": ("Delete", "Deleted", "savepoint", "savepoint {savepoint_id}"),
+    "delete-tag": ("Delete", "Deleted", "tag", "tag {tag_name}"),
+    "retire-branch": ("Retire", "Retired", "branch", "branch {name}"),
+    "undo-retirement": ("Bring back", "Brought back", "branch", "branch {branch_name}"),
+}
+_OTHER = ("Make", "Made", "change", "")
+# The number of names shown of a long list.
+_SHOWN = 20
+
+
+def name_of(part: Plan) -> str:
+    """`tag nightly-12`, `savepoint 3`; the summary for a kind of change without such a name."""
+    form = _KINDS.get(part.kind, _OTHER)[3]
+    return form.format_map(part.arguments) if form else part.summary
+
+
+def verb_of(part: Plan) -> str:
+    """The verb of the part's step in the plan of many."""
+    return "create" if _KINDS.get(part.kind, _OTHER)[0] in ("Make", "Bring back") else "delete"
+
+
+def to_do(parts: Sequence[Plan], table: str) -> str:
+    """`Delete 3 tags of shop.orders`."""
+    return f"{_KINDS.get(parts[0].kind, _OTHER)[0]} {_things(parts)} of {table}"
+
+
+def was_done(parts: Sequence[Plan], table: str) -> str:
+    """`Deleted 3 tags of shop.orders`."""
+    return f"{_KINDS.get(parts[0].kind, _OTHER)[1]} {_things(parts)} of {table}"
+
+
+def part_done(number: int, count: int, message: str) -> str:
+    """The line that reports a finished part."""
+    return f"{number} of {count}: {message}"
+
+
+def parts_done(line: str) -> int | None:
+    """The number of finished parts, if the line is one of `part_done`."""
+    number, of, rest = line.partition(" of ")
+    return int(number) if of and number.isdigit() and rest.partition(":")[0].isdigit() else None
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, as many as a sentence can hold."""
+    return some_of(names, _SHOWN)
+
+
+def _things(parts: Sequence[Plan]) -> str:
+    noun = _KINDS.get(parts[0].kind, _OTHER)[2]
+    return counted(len(parts), noun, "branches" if noun == "branch" else "")
+
+
+# A change of many that nobody continued for so long is left as it is (milliseconds).
+_MENTIONED_FOR = 7 * 24 * 3600 * 1000
+# The arguments of an action that tell its parts apart, as their names end with them.
+_NAMING = ("name", "id", "snapshot")
+
+
+def told_of(context: Context, table: TablePath, interrupted: JournaledChange | None) -> str:
+    """A sentence on the change of many that was interrupted, in a part or between two; else empty.
+
+    Without an interrupted part it is the newest one of the log, unless somebody has done the rest since, or
+    taken back what was done, or a week has passed. Raises `Corrupt`.
+    """
+    known = read_operations(context.files, table)
+    if interrupted is not None:
+        group, action = interrupted.journal.planned().group, interrupted.journal.action
+    else:
+        group, action = _newest(known, context.clock())
+    if group is None:
+        return ""
+    done = [each for each in known if each.group is not None and each.group.id == group.id]
+    numbers = {each.group.number for each in done if each.group is not None}
+    parts = list(enumerate(group.names, 1))
+    left = [name for number, name in parts if number not in numbers]
+    if not left:
+        return ""
+    article = "an" if action[0] in "aeiou" else "a"
+    said = f"The log has {len(numbers)} of the {len(group.names)} parts of {article} {action}"
+    if numbers:
+        said += f": {listed([name for number, name in parts if number in numbers])}"
+    said += f". Not in it: {listed(left)}"
+    if interrupted is not None:
+        return said
+    open_ones = stacks(context, table)
+    return "" if _is_settled(known, left, done, open_ones) else f"{said}. {_ways_on(table, done, open_ones)}"
+
+
+def _newest(known: Sequence[Operation], now: int) -> tuple[Group | None, str]:
+    """The newest change of many in the log, and its action."""
+    last = next((each for each in reversed(known) if each.group is not None), None)
+    if last is None or now - last.time > _MENTIONED_FOR:
+        return None, ""
+    return last.group, last.action
+
+
+def _is_settled(
+    known: Sequence[Operation], left: Sequence[str], done: Sequence[Operation], open_ones: Stacks
+) -> bool:
+    """Whether a part was taken back since, or each part that was not done was done later."""
+    first, last = done[0], done[-1]
+    if first.undoes is not None:
+        return open_ones.together(first.undoes).isdisjoint(each.token for each in open_ones.undo)
+    if first.redoes is not None:
+        return open_ones.together(first.redoes).isdisjoint(each.token for each in open_ones.redo)
+    tokens = {each.token for each in done}
+    if any(each.undoes in tokens for each in known):
+        return True
+    later = [each for each in known if each.action == first.action and each.number > last.number]
+    return all(any(_is_of(each, name) for each in later) for name in left)
+
+
+def _is_of(operation: Operation, name: str) -> bool:
+    given = (operation.request.get(each) for each in _NAMING)
+    return any(name.endswith(f" {each}") for each in given if each is not None)
+
+
+def _ways_on(table: TablePath, done: Sequence[Operation], open_ones: Stacks) -> str:
+    """How to continue, and how to take back what was done."""
+    first, undo = done[0], open_ones.undo
+    if first.undoes is not None or first.redoes is not None:
+        return f"`paimark {'redo' if first.undoes is None else 'undo'} {table.word}` goes on"
+    said = f"Run {first.action} for these to go on"
+    if undo and undo[-1].token in {each.token for each in done}:
+        return f"{said}, or `{table.undo}` to take back the others"
+    return said

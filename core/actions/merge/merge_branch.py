@@ -27,7 +27,7 @@ from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath, merge_tag
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import point_of

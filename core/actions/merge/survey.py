@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,12 +10,12 @@ import msgspec
 
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.merge.history import Merged, merged
-from paimark.core.actions.merge.unrelated import no_common_past
 from paimark.core.actions.plan import Refusal
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.errors import Corrupt, Refused
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.quoting import quoted, quoted_if_needed, shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.definitions import definition
 from paimark.core.table.definition.retention import RETENTION_OFF
@@ -22,8 +23,10 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest, tags_beyond
-from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.main_branch import all_roots, branch_root
+from paimark.core.table.manifests.chain import comes_from
 from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.manifests.manifests import read_manifest_list
 from paimark.core.table.records import Snapshot, TableSchema, is_same_commit
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
@@ -255,3 +258,46 @@ def _differing(table: TablePath, root: Root, number: int) -> Refusal:
         f"Schema {number} of branch {root.label} and schema {number} of main of {table.full_name} differ",
         f"See both with `paimark schemas {table.word}`: make the same change on the other side first.",
     )
+
+
+def no_common_past(files: Files, branch: Side) -> Refused:
+    """The refusal of a merge of such a branch, for example rescued commits: it may hold only a few rows."""
+    table, name = branch.root.table, branch.root.label
+    hint = (
+        "Their common past has expired, or one was rolled back past it. See `paimark "
+        f"{shell_line(['diff', table.full_name, 'main', name])}`: write the rows yourself, or replace main "
+        "with the branch if it has all rows that you want to keep."
+    )
+    with suppress(Corrupt, FileMissing):
+        hint = _advice(files, branch) or hint
+    return Refused(f"Branch {name} of {table.full_name} has no known fork from main", hint)
+
+
+def _advice(files: Files, branch: Side) -> str | None:
+    table, root = branch.root.table, branch.root
+    # Another process may move it away meanwhile.
+    first = branch.record(branch.snapshot_ids[0]) if branch.snapshot_ids else None
+    if first is None:
+        return None
+    if not read_manifest_list(files, table.manifest(first.base_manifest_list)):
+        source = f"{quoted_if_needed(table.database)}.{quoted(f'{table.name}$branch_{root.label}')}"
+        return (
+            f"It holds only what was committed to it. Add that: INSERT INTO {table.full_name} SELECT * FROM "
+            f"{source}. Replacing main with the branch would leave main those rows alone."
+        )
+    if (origin := _origin(files, root, first)) is not None:
+        words = shell_line(["diff", table.full_name, origin.label, root.label])
+        return (
+            f"It goes on from snapshot {first.id - 1} of {origin.label}: `paimark {words}` shows what it "
+            "changed. Write those rows yourself."
+        )
+    return None
+
+
+def _origin(files: Files, branch: Root, first: Snapshot) -> Root | None:
+    """The root with the snapshot on which the branch's first snapshot was committed."""
+    for root in all_roots(files, branch.table):
+        before = Side(files, root).record(first.id - 1) if root != branch else None
+        if before is not None and comes_from(files, branch.table, first, before):
+            return root
+    return None

@@ -16,7 +16,7 @@ from paimark.core.table.names import near_names
 from paimark.core.table.records import TableSchema
 from paimark.core.text import whole_number
 from paimark.core.travel.parse.tokens import tokenize
-from paimark.core.travel.when.versions import require_condition
+from paimark.core.travel.when import require_condition
 from paimark.core.working_directory import absolute
 
 _WAYS = ("where", "partition", "keys")

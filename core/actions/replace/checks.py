@@ -8,14 +8,13 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
 from paimark.core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
-from paimark.core.actions.replace.untouched import is_whole_copy
+from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
-from paimark.core.actions.roots.root_files import unwritable_paths
+from paimark.core.actions.roots.root_files import has_more, unwritable_paths
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import NotFound, Refused
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.paths import unwritable
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
@@ -153,3 +152,19 @@ def _went_on(files: Files, replacement: Replacement, now: RootState) -> bool:
         return False
     [data] = files.read_many([now.root.snapshot(replacement.branch_head)])
     return data is not None and fingerprint(data) == replacement.branch_head_digest
+
+
+# Between the crash and the recovery another engine may roll main back, or delete tags that it made by itself.
+# The archive then has more than main, although nobody has worked on it.
+def nothing_came(files: Files, archive: Root, main: Root, replacement: Replacement) -> bool:
+    """Whether it has no later commit than main had, and no tag that main neither had nor has."""
+    return not has_more(files, archive, replacement.main_head, main, replacement.main_tags)
+
+
+def is_whole_copy(files: Files, archive: Root, replacement: Replacement) -> bool:
+    """Whether its newest commit is exactly main's: the earlier ones were copied before it.
+
+    False if that commit was not copied yet: a job may have made a commit with that id.
+    """
+    head = read_if_there(files, archive.snapshot(replacement.main_head))
+    return head is not None and fingerprint(head) == replacement.main_head_digest

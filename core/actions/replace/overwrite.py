@@ -34,7 +34,7 @@ from paimark.core.actions.said import commits_between, may_be_overwritten, nothi
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from paimark.core.actions.change import journal
+from paimark.core.actions.checks import changelog_refusals, feature_refusals, newest_options, read_along
 from paimark.core.actions.context import Context
-from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
-from paimark.core.actions.follow_ups.left_out import ids_given_again
+from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage.deletion import freed_steps, iceberg_keeps
-from paimark.core.actions.garbage.drop_root import root_to_delete
+from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
 from paimark.core.actions.replace.checks import clash_refusals, loss_refusals, moving_refusals

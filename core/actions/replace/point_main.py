@@ -13,10 +13,18 @@ import msgspec
 
 from paimark.core.actions.change.change import Change, Landed
 from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.plan import Item
+from paimark.core.actions.replace.pointer import drop_copies
+from paimark.core.actions.roots.json_edit import without_time_to_live
+from paimark.core.actions.roots.root_state import is_lost
 from paimark.core.actions.said import otherwise
-from paimark.core.table.layout import Root
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, truncation_tag
+from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
+from paimark.core.table.manifests.chain import comes_from
+from paimark.core.table.records import Snapshot
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -53,3 +61,42 @@ class PointMain(Change[S]):
             return super().prospect(hold)
         name = self.new_main.label
         return otherwise(f"{name} becomes main only now, without what main got since")
+
+
+# A move of main's commits that was interrupted may find that somebody has committed to either side since.
+# Stock expiry on main looks at main's tags only: it would take files of snapshots that the other has too.
+def part(files: Files, main: Root, copy: Root, progress: Progress) -> None:
+    """Pin on main the newest snapshot that both have, and let the copy begin with it. Idempotent.
+
+    Call it while main's expiry is held. Main keeps what came before. If main was rolled back since, to the
+    snapshot before the copy's first, that is pinned: the copy's files came from there. Raises `Corrupt`.
+    """
+    if not root_exists(files, main) or not root_exists(files, copy):
+        return
+    one, other = Side(files, main), Side(files, copy)
+    fork = find_fork(one, other)
+    shared = other.record(fork.snapshot_id) if fork.is_proven and fork.snapshot_id else None
+    if shared is not None:
+        _pin(files, main, copy, shared)
+        tags = [name for name, tag in other.tags.items() if tag.id <= shared.id]
+        drop_copies(files, main, copy, range(shared.id), tags)
+    elif (before := _before(files, one, other)) is not None:
+        _pin(files, main, copy, before)
+    newest = other.record(other.snapshot_ids[-1]) if other.snapshot_ids else None
+    if newest is not None and is_lost(files, copy, str(newest.id), newest.to_json()):
+        told = "an expiry on main took files of it before this recovery"
+        progress(Remark(f"branch {copy.label} can't be read any more: {told}"))
+
+
+def _before(files: Files, main: Side, copy: Side) -> Snapshot | None:
+    """Main's newest snapshot, if the first one of the copy was built on it."""
+    first = copy.record(copy.snapshot_ids[0]) if copy.snapshot_ids else None
+    newest = main.record(main.snapshot_ids[-1]) if main.snapshot_ids else None
+    if first is None or newest is None or newest.id != first.id - 1:
+        return None
+    return None if comes_from(files, main.root.table, first, newest) is False else newest
+
+
+def _pin(files: Files, main: Root, copy: Root, shared: Snapshot) -> None:
+    path = main.tag(truncation_tag(copy.label, shared.id))
+    files.create(path, without_time_to_live(shared.to_json(), path))

@@ -10,7 +10,6 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.replace.takeover import Takeover
 from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
-from paimark.core.actions.roots.lost_tags import changed_tags, drop_lost_tags, is_lost
 from paimark.core.actions.roots.root_files import (
     PARTS,
     SCHEMAS,
@@ -23,6 +22,7 @@ from paimark.core.actions.roots.root_files import (
     same_files,
     take_back_copy,
 )
+from paimark.core.actions.roots.root_state import changed_tags, drop_lost_tags, is_lost
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused
 from paimark.core.figures import counted

@@ -18,15 +18,21 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Remark
-from paimark.core.actions.garbage.drop_root import drop_root
+from paimark.core.actions.garbage.release_pins import drop_root
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
-from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
-from paimark.core.actions.replace.parting import part
+from paimark.core.actions.replace.checks import (
+    as_planned,
+    is_whole_copy,
+    late_in,
+    nothing_came,
+    require_free,
+    require_still,
+)
 from paimark.core.actions.replace.plan import describe
-from paimark.core.actions.replace.point_main import PointMain
+from paimark.core.actions.replace.point_main import PointMain, part
 from paimark.core.actions.replace.pointer import (
     Replacement,
     Sides,
@@ -41,10 +47,9 @@ from paimark.core.actions.replace.pointer import (
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.replace.takeover import Takeover, survey_takeover
-from paimark.core.actions.replace.untouched import is_whole_copy, nothing_came
+from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at
 from paimark.core.actions.row_checks.publishing import is_checked, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without

@@ -29,7 +29,7 @@ from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import ActionTask, Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.lineage import Lineage

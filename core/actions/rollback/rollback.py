@@ -35,7 +35,7 @@ from paimark.core.errors import FileMissing
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.manifests.files import size_of

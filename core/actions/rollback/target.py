@@ -17,7 +17,7 @@ from paimark.core.actions.said import commits_between
 from paimark.core.errors import UsageError
 from paimark.core.figures import age, minute
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.names import is_safe_name

@@ -9,12 +9,12 @@ from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.context import Context
-from paimark.core.actions.follow_ups.left_out import ids_given_again
+from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
-from paimark.core.actions.replace.parting import part
+from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
 from paimark.core.actions.rollback.truncation import Cut, cut_of

@@ -12,8 +12,12 @@ from paimark.core.actions.roots.root_files import PARTS
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import BRANCH_PREFIX, TablePath
+from paimark.core.table.layout import BRANCH_PREFIX, SNAPSHOT_PREFIX, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_branch_name
 from paimark.core.table.links import linked_directories
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Snapshot, is_same_commit
 from paimark.core.text import has_halves
 
 ABANDONED_AFTER = 24 * 3600 * 1000
@@ -71,3 +75,27 @@ def _is_ours(part: str, name: str) -> bool:
     if wanted is None or has_halves(wanted):
         return False
     return part not in PARTS or wanted.startswith(f"{part}-") or wanted in _HINTS
+
+
+# A job that opened the table before a replacement still commits to the table directory, where no reader
+# looks.
+def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:
+    """The snapshots in the table directory that no branch has, oldest first; none while it is main.
+
+    An interrupted replacement may leave snapshots there, but a branch has those, so they do not count.
+    """
+    own = table.root()
+    if main_branch_name(files, table) is None:
+        return []
+    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+        return []
+    strays = list(Lineage(files, own).snapshots())
+    for name in branch_names(files, table):
+        paths = [table.root(name).snapshot(each.id) for each in strays]
+        held = files.read_many(paths)
+        strays = [
+            each
+            for each, path, data in zip(strays, paths, held, strict=True)
+            if data is None or not is_same_commit(each, Snapshot.from_json(data, path))
+        ]
+    return strays

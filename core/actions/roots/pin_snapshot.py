@@ -14,18 +14,17 @@ from typing import TypeVar
 from paimark.core.actions.change import journal
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.moved_files import read_again_if_moved
 from paimark.core.actions.plan import Item, Plan
+from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.branches import branch_health
-from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.forks import Side, find_fork, unheld_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root, root_exists
-from paimark.core.table.lineage.unheld_forks import unheld_fork
 from paimark.core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
 from paimark.core.table.records import Snapshot
 from paimark.core.text import lowered

@@ -14,9 +14,8 @@ import msgspec
 
 from paimark.core.actions import audit
 from paimark.core.actions.change.owner import standing
-from paimark.core.actions.checks import read_only_refusals, require_allowed, text_argument
+from paimark.core.actions.checks import newest_options, read_only_refusals, require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress, Remark, open_context
-from paimark.core.actions.features import newest_options
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.actions.roots import guard_tags, savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep

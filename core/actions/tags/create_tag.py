@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from paimark.core.actions import audit
+from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.journal import table_gone
 from paimark.core.actions.change.late_requests import may_come_late
 from paimark.core.actions.checks import (
     integer_argument,
+    newest_options,
     require_allowed,
     required_text,
     text_argument,
     undone_on_failure,
 )
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.features import newest_options
-from paimark.core.actions.follow_ups import success_file
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
@@ -47,8 +47,8 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root, named_roots
+from paimark.core.table.read_tags import with_time_to_live
 from paimark.core.table.records import Tag
-from paimark.core.table.tag_times import with_time_to_live
 
 ACTION = "create-tag"
 
@@ -86,7 +86,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("copy", root.tag(name), f"of {number}", len(chosen.data) if chosen else 0),
             Step("check", number, "nothing of it was lost before the tag held it"),
-            *success_file.step(newest_options(files, root), root, name),
+            *left_out.step(newest_options(files, root), root, name),
         ),
         items=tuple(_items(context, root, chosen, retain_ms)),
         cost=cost_of_proof(context, chosen) if chosen else "",
@@ -104,7 +104,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     guard_tags.repair(context.files, table)
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
-    success_file.write(context, chosen.root, name, progress)
+    left_out.write(context, chosen.root, name, progress)
     outcome = Outcome(
         action=ACTION,
         table=plan.table,

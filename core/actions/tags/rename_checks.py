@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.checks import fingerprint, newest_options
 from paimark.core.actions.context import Context
-from paimark.core.actions.features import newest_options
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.actions.said import final
 from paimark.core.figures import minute
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.automatic_tags import automatic_of, has_automatic_name
 from paimark.core.table.definition.retention import makes_tags
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.read_tags import is_of_read
+from paimark.core.table.read_tags import automatic_of, has_automatic_name, is_of_read, kept_until_ms
 from paimark.core.table.records import Tag
-from paimark.core.table.tag_times import kept_until_ms
 
 _OURS = "paimark."
 _BESIDE = "Make a tag of your own beside it."

@@ -21,7 +21,7 @@ from paimark.core.actions.branches.going import (
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Progress
 from paimark.core.actions.plan import Item
-from paimark.core.actions.replace.parting import part
+from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,

@@ -42,7 +42,7 @@ from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undo
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.compactions import only_compacted_since
+from paimark.core.table.lineage.commits import only_compacted_since
 from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage

@@ -18,7 +18,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
-from paimark.core.actions.follow_ups.left_out import ids_given_again
+from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
@@ -31,9 +31,9 @@ from paimark.core.actions.replace.table_directory import (
     restore,
 )
 from paimark.core.actions.replace.takeover import unreadable_refusals
+from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.actions.undo.archive import RESTORED, Stays, keep_if_late, remove, why_it_stays
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by

@@ -20,7 +20,7 @@ from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge.fast_forward import will_reach
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
-from paimark.core.actions.replace.parting import part
+from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more

@@ -18,14 +18,19 @@ from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import ACTIONS, Action
-from paimark.core.cli.asking import confirm, require_writable
 from paimark.core.cli.changes.saved_plans import save_plan
 from paimark.core.cli.completing import TABLE, ArgumentType
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import narrate, show
-from paimark.core.cli.plans import say_outcome, say_plan, show_dry_run, terminal_width
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.plans import (
+    confirm,
+    require_writable,
+    say_outcome,
+    say_plan,
+    show_dry_run,
+    terminal_width,
+)
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.redaction import redacted

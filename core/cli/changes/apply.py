@@ -10,10 +10,10 @@ import click
 from paimark.core.actions.context import open_context
 from paimark.core.actions.registry import action
 from paimark.core.actions.savepoints.create_savepoint import require_not_applied
-from paimark.core.cli.asking import require_writable
 from paimark.core.cli.changes.actions import carry_out
 from paimark.core.cli.changes.saved_plans import load_plan
 from paimark.core.cli.options import GlobalCommand, global_options
+from paimark.core.cli.plans import require_writable
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.errors import Refused
 

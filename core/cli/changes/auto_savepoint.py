@@ -14,11 +14,10 @@ import click
 from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.savepoints import auto_savepoint as automatic
-from paimark.core.cli.asking import require_writable
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import narrate, row_writer, show
-from paimark.core.cli.plans import say_plan, terminal_width
+from paimark.core.cli.plans import require_writable, say_plan, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals
 from paimark.core.errors import PaimarkError, Refused, UsageError
 from paimark.core.export.json_rows import json_text

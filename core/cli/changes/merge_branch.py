@@ -17,8 +17,7 @@ from paimark.core.actions.registry import ACTIONS
 from paimark.core.cli.changes.actions import arguments_of, help_of, params_of, run_action
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.figures import counted

@@ -11,8 +11,7 @@ from paimark.core.actions.row_checks.versions import check_version
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.figures import counted
 from paimark.core.table.catalog import find_table
 from paimark.core.table.operations import CheckResult, checks_said

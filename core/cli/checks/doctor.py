@@ -13,23 +13,20 @@ import click
 from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context, open_context
-from paimark.core.actions.replace.misdirected import misdirected
-from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written
+from paimark.core.actions.replace.table_directory import misdirected
+from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written, stray_commits
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
-from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
 from paimark.core.cli.checks.doctor_forks import fork_verdicts
-from paimark.core.cli.checks.doctor_readers import on_paper, one_file
-from paimark.core.cli.checks.doctor_spark import cluster_has, cluster_needs
+from paimark.core.cli.checks.doctor_readers import cluster_has, cluster_needs, on_paper, one_file, unseen_rows
 from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
-from paimark.core.cli.checks.doctor_unseen import unseen_rows
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted, some_of
 from paimark.core.quoting import shell_line
@@ -53,8 +50,7 @@ from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
 from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.verify import verify
-from paimark.core.verify.expired import expired_elsewhere, summed_up
-from paimark.core.verify.lists import missing_lists
+from paimark.core.verify.expired import expired_elsewhere, missing_lists, summed_up
 from paimark.core.verify.lost import overwritten_commits
 from paimark.core.verify.versions import Versions, versions
 

@@ -9,9 +9,8 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import retention_off, retention_options
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.branches import branch_health
-from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.forks import Side, Unheld, find_fork, unheld_fork
 from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.lineage.unheld_forks import Unheld, unheld_fork
 
 Verdict = tuple[str, str, str]
 

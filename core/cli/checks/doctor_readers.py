@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 
 from paimark.core.cli.checks.doctor_store import Verdict
+from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.query.answering import open_engine
 from paimark.core.config import Settings
-from paimark.core.errors import Unavailable
+from paimark.core.errors import Unavailable, UsageError
 from paimark.core.figures import counted
-from paimark.core.quoting import quoted
+from paimark.core.quoting import quoted, shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.protocol import Explained, Failed
 from paimark.core.spark.stores.addresses import Store, store_of
-from paimark.core.spark.stores.jars.cached import cached_jars
+from paimark.core.spark.stores.jars.cached import cached_jars, jar_sets
 from paimark.core.spark.stores.jars.fetching import require_fitting
-from paimark.core.spark.stores.jars.lists import jar_sets
-from paimark.core.spark.stores.lacks import SLOWLY, how_to_add, incomplete, of_other_hadoop
-from paimark.core.spark.stores.named import named_files, named_packages
+from paimark.core.spark.stores.lacks import (
+    SLOWLY,
+    how_to_add,
+    incomplete,
+    named_files,
+    named_packages,
+    of_other_hadoop,
+)
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import databases, find_table, tables
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests.files import unseen_files
 
 
 def on_paper(settings: Settings) -> Iterator[Verdict]:
@@ -93,3 +101,51 @@ def _with_rows(files: Files) -> TablePath | None:
     """The first table that has a snapshot."""
     every = (table for database in databases(files) for table in tables(files, database))
     return next((each for each in every if Lineage(files, main_root(files, each)).latest()), None)
+
+
+def cluster_needs(options: GlobalOptions) -> Iterator[str]:
+    """The packages that executors must have, if a cluster is set."""
+    if (settings := _with_cluster(options)) is not None:
+        python = ".".join(map(str, sys.version_info[:2]))
+        needs = f"executors need Python {python} with pypaimon and msgspec"
+        if "://" not in settings.warehouse:
+            needs += f", and {settings.warehouse} mounted at the same place"
+        yield f"{settings.spark_master}: {needs}"
+
+
+def cluster_has(options: GlobalOptions) -> Iterator[str]:
+    """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
+    if (settings := _with_cluster(options)) is None:
+        return
+    master = settings.spark_master
+    if options.spark_master is None:
+        yield f"{master}: not looked at; `paimark doctor --spark-master {master}` does"
+        return
+    with closing(open_engine(settings)) as engine:
+        seconds = engine.wait_ready()
+        yield f"{master}: ready in {seconds:.0f} s"
+        yield from engine.nodes
+
+
+def _with_cluster(options: GlobalOptions) -> Settings | None:
+    from paimark.core.spark.launch.cluster import is_cluster
+
+    try:
+        settings = options.settings()
+    except UsageError:
+        # The check of the warehouse reports it.
+        return None
+    return settings if settings.spark_master and is_cluster(settings.spark_master) else None
+
+
+def unseen_rows(files: Files, root: Root) -> Iterator[tuple[str, str, str]]:
+    """State, detail and hint, if there are such rows. It reads the manifests of tables that may have some."""
+    lineage = Lineage(files, root)
+    schema, newest = lineage.latest_schema(), lineage.latest()
+    if schema is None or newest is None:
+        return
+    if count := sum(1 for _ in unseen_files(files, root.table, schema, newest)):
+        branch = [] if root.branch is None else ["--branch", root.label]
+        words = shell_line(["paimark", "compact", root.table.full_name, *branch])
+        detail = f"No reader sees the rows of {counted(count, 'file')} before they are compacted"
+        yield "warning", detail, f"Run: {words}, unless a compaction job does it"

@@ -9,9 +9,8 @@ import click
 from paimark.core.actions.context import open_context
 from paimark.core.cli.browse import branch_option, table_argument
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.narrator import Narrator
-from paimark.core.cli.table_rows import Count
+from paimark.core.cli.output import Count, row_writer
+from paimark.core.cli.query.answering import Narrator
 from paimark.core.figures import size
 from paimark.core.space.report import BucketRow, SpaceRow, bucket_sentence, sentences
 from paimark.core.space.space import space as look

@@ -11,7 +11,7 @@ from paimark.core.actions.context import open_context
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, UsageError
 from paimark.core.figures import counted, size

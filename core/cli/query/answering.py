@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import sys
+import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from paimark.core.cli.output import narrate
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.actions.context import Counting, Remark
+from paimark.core.cells import cut
+from paimark.core.cli.output import narrate, tell
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.export import FORMATS
-from paimark.core.export.target_file import target_file
 from paimark.core.figures import counted, seconds
+from paimark.core.regular_files import is_in_the_way
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import (
     Batch,
@@ -27,6 +32,8 @@ from paimark.core.spark.protocol import (
     Reading,
     StageProgress,
 )
+from paimark.core.text import clean_text
+from paimark.core.working_directory import absolute
 
 
 class RowSink(Protocol):
@@ -146,3 +153,89 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+_HINT = "Name a file in a directory that exists and may be written to."
+
+
+def target_file(path: Path) -> Path:
+    """The file itself, where links lead to it. Raises `UsageError` if it can't be written."""
+    target = Path(os.path.realpath(absolute(str(path))))
+    if is_in_the_way(target):
+        kind = "a directory" if target.is_dir() else "no regular file"
+        raise UsageError(f"{path} is {kind}, and is not written over", _HINT)
+    try:
+        _require_possible(target)
+    except OSError as error:
+        raise UsageError(f"{path} can't be written: {error.strerror or error}", _HINT) from error
+    return target
+
+
+def _require_possible(target: Path) -> None:
+    # Raises for a name that is too long.
+    with suppress(FileNotFoundError):
+        target.stat()
+        if not os.access(target, os.W_OK):
+            raise PermissionError("it may not be changed")
+    # As `ResultFile` does it: beside the target, which stays as it is until all rows are written.
+    tried = target.with_name(f".paimark-{uuid.uuid4().hex}")
+    tried.open("xb").close()
+    tried.unlink()
+
+
+_INDENT = "  "
+# The width of a line of a statement where there is no terminal.
+_COLUMNS = 110
+
+
+class Narrator:
+    """Waiting lines replace each other, and appear only on a terminal (`is_live`).
+
+    `label` names the statement of several: `statement 2 of 3`.
+    """
+
+    def __init__(self) -> None:
+        self.is_live = sys.stderr.isatty()
+        self.label = ""
+        self._drawn = False
+
+    def say(self, line: str, ink: str = "") -> None:
+        self.clear()
+        narrate(line, ink)
+
+    def result(self, line: str) -> None:
+        """Say what came of the statement."""
+        self.say(self.labelled(line))
+
+    def wait(self, line: str) -> None:
+        if self.is_live:
+            width = shutil.get_terminal_size().columns - 1
+            tell(f"\r\x1b[K{cut(clean_text(self.labelled(line)), width)}")
+            self._drawn = True
+
+    def labelled(self, line: str) -> str:
+        """The line behind the name of the statement, if it is one of several."""
+        return f"{self.label}: {line}" if self.label else line
+
+    def step(self, line: str) -> None:
+        """Take a line of a running action. Without a terminal only a `Remark` is shown."""
+        if isinstance(line, Remark):
+            self.say(line)
+        elif isinstance(line, Counting):
+            self.wait(line)
+        elif self.is_live:
+            self.say(line)
+
+    def clear(self) -> None:
+        """Remove the waiting line."""
+        if self._drawn:
+            tell("\r\x1b[K")
+            self._drawn = False
+
+    def point(self, text: str, position: int) -> None:
+        """Show the line of a text at a position, with a caret below it."""
+        from paimark.core.travel.parse.errors import pointed
+
+        columns = shutil.get_terminal_size().columns if self.is_live else _COLUMNS
+        for line in pointed(text, position, columns - len(_INDENT) - 1):
+            self.say(_INDENT + line)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from itertools import islice
 
@@ -10,17 +9,13 @@ import click
 import msgspec
 
 from paimark.core.actions.context import open_context
-from paimark.core.actions.said import engine_of, job_of
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
-from paimark.core.errors import UsageError
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.figures import moment
-from paimark.core.statements.history import Change, History, Values
+from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
 from paimark.core.table.catalog import find_table
-from paimark.core.table.records import COMMIT_USER, Snapshot
 
 _NAMES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "old", "new", "before_version")
 
@@ -52,7 +47,9 @@ def history(
         path = find_table(context.files, table)
         narrator.wait("Starting Spark")
         found = 0
-        for change in islice(History(context, path, branch, _values(key)).find(narrator.wait), limit):
+        for change in islice(
+            History(context, path, branch, key_values(key, "--key")).find(narrator.wait), limit
+        ):
             found += 1
             narrator.clear()
             if writer is not None:
@@ -67,14 +64,6 @@ def history(
         show("No version that is left has such a row.")
 
 
-def _values(key: tuple[str, ...]) -> Mapping[str, str]:
-    pairs = [each.partition("=") for each in key]
-    for each, (name, sign, _) in zip(key, pairs, strict=True):
-        if not name or not sign:
-            raise UsageError(f"--key {each} is no column with its value", "Write --key order_id=42.")
-    return {name: value for name, _, value in pairs}
-
-
 def _lines(change: Change) -> list[str]:
     commit = change.commit
     when = f"{change.after.label}, {moment(commit.time_millis)}"
@@ -83,17 +72,10 @@ def _lines(change: Change) -> list[str]:
     if change.before is not None and change.after.snapshot_id > change.before.snapshot_id + 1:
         title = f"{when}, or since {change.before.label} in snapshots that have expired: {change.kind}"
     else:
-        title = f"{when}, by {_writer(commit)}: {change.kind}"
+        title = f"{when}, by {written_by(commit)}: {change.kind}"
     if columns := list(change.columns):
         return [title, *(f"  {name}: {_text(old)} -> {_text(new)}" for name, old, new in columns)]
     return [title, *_cells("- ", change.old), *_cells("+ ", change.new)]
-
-
-def _writer(commit: Snapshot) -> str:
-    if commit.commit_user.startswith(COMMIT_USER):
-        return "Paimark"
-    job = job_of(commit.commit_user)
-    return engine_of(commit.writer_version) + (f" ({job})" if job else "")
 
 
 def _cells(sign: str, rows: tuple[Values, ...]) -> list[str]:

@@ -14,7 +14,7 @@ from paimark.core.arrow_values import column_values
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import row_writer
 from paimark.core.cli.plans import show_dry_run
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Columns
 from paimark.core.text import clean_text

@@ -10,12 +10,11 @@ from paimark.core.actions.context import open_context
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import ended_by_signals, open_engine
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
 from paimark.core.figures import counted, moment
-from paimark.core.statements.when import When, sentences
+from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
-from paimark.core.travel.when.search import Count
+from paimark.core.travel.when import Count
 
 _EACH = ("snapshot_id", "version", "time_millis", "rows")
 _FOUND = (*_EACH, "before_snapshot_id", "before_version", "expired_between")

@@ -7,21 +7,19 @@ that the Java process and all others in it can be killed even after the engine i
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from paimark.core import working_directory
-from paimark.core.spark.client.log_file import open_log
-from paimark.core.spark.client.other_spark import without_other_spark
-from paimark.core.spark.client.pausing import Pause
-from paimark.core.spark.client.scratch import make_scratch, remove_scratch
+from paimark.core.spark.client.log_file import make_scratch, open_log, remove_scratch
 from paimark.core.spark.protocol import (
     Batch,
     Close,
@@ -200,3 +198,75 @@ class EngineProcess:
         self.answers += is_end
         if is_end or not self._dropping:
             self._events.append(report)
+
+
+_VERSION = re.compile(r"""^__version__[^=]*=\s*["']([^"']+)["']""", re.MULTILINE)
+_PY4J = re.compile(r"py4j-([0-9.]+)-src\.zip$")
+
+
+# Spark in Python and in Java must be of the same version, and PYTHONPATH precedes installed packages.
+def without_other_spark(environment: Mapping[str, str] = os.environ) -> tuple[dict[str, str], list[str]]:
+    """The environment, and the parts removed from its PYTHONPATH: those with a Spark of another version."""
+    kept = dict(environment)
+    parts = kept.get("PYTHONPATH", "").split(os.pathsep)
+    others = [part for part in parts if part and _is_other(part)]
+    if others:
+        kept["PYTHONPATH"] = os.pathsep.join(part for part in parts if part not in others)
+    return kept, others
+
+
+def _is_other(part: str) -> bool:
+    if zipped := _PY4J.search(part):
+        return _differs("py4j", zipped[1])
+    try:
+        said = _VERSION.search(Path(part, "pyspark", "version.py").read_text(errors="replace"))
+    except OSError:
+        return False
+    return said is not None and _differs("pyspark", said[1])
+
+
+def _differs(package: str, other: str) -> bool:
+    """Whether the installed version differs. If none is installed, the other one is used."""
+    # Imported only if PYTHONPATH has such a part, because it takes time to load.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package) != other
+    except PackageNotFoundError:
+        return False
+
+
+# In a session of its own, so that what ends the engine or its parent does not end this.
+_GUARD = 'sleep "$1"; kill -s CONT -- "-$2"'
+
+
+# Spark's start and warm-up keep every core busy for seconds. A lower priority is no help where the kernel
+# shares the CPU by sessions, because the engine has a session of its own.
+class Pause:
+    """Of a process group. The caller makes sure that the group's number is not that of another group."""
+
+    def __init__(self, group: int) -> None:
+        self._group = group
+        self._guard: subprocess.Popen[bytes] | None = None
+
+    def begin(self, seconds: float) -> None:
+        """Stop the group until `end`, for at most so many seconds, also if this process dies meanwhile."""
+        self.end()
+        command = ["/bin/sh", "-c", _GUARD, "sh", f"{seconds:g}", str(self._group)]
+        quiet = subprocess.DEVNULL
+        with suppress(OSError):
+            # First the one that lets it go on: nothing stays stopped for ever.
+            self._guard = subprocess.Popen(
+                command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+            )
+            os.killpg(self._group, signal.SIGSTOP)
+
+    def end(self) -> None:
+        """Let the group go on, if it was stopped."""
+        guard, self._guard = self._guard, None
+        if guard is not None:
+            with suppress(OSError):
+                os.killpg(self._group, signal.SIGCONT)
+            with suppress(OSError):
+                os.killpg(guard.pid, signal.SIGKILL)
+            guard.wait()

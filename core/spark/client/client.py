@@ -6,9 +6,10 @@ died, or was ended because it was idle, the next statement starts it again.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -16,11 +17,17 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from paimark.core.config import Settings
-from paimark.core.errors import Unavailable
+from paimark.core.durations import parse_duration
+from paimark.core.errors import Unavailable, UsageError
 from paimark.core.processes import ending, was_killed
 from paimark.core.spark.client.child import EngineProcess
-from paimark.core.spark.client.idle import Idle, idle_seconds
-from paimark.core.spark.launch.session_settings import less_memory, resets_all, sets_session
+from paimark.core.spark.launch.session_settings import (
+    DEFAULTS,
+    IDLE_TIMEOUT,
+    less_memory,
+    resets_all,
+    sets_session,
+)
 from paimark.core.spark.protocol import (
     CANCELLED,
     Cancel,
@@ -363,3 +370,50 @@ class Engine:
 def _cause(process: EngineProcess) -> Cause:
     """The cause of the failure if a process ended without an answer."""
     return "start" if process.ready is None else "engine"
+
+
+_NEVER = "0"
+
+
+def idle_seconds(conf: Mapping[str, str]) -> float | None:
+    """The idle time in the Spark settings, in seconds; None for never. Raises `UsageError`."""
+    text = conf.get(IDLE_TIMEOUT, DEFAULTS[IDLE_TIMEOUT]).strip()
+    if text == _NEVER:
+        return None
+    try:
+        return parse_duration(text) / 1000 or None
+    except UsageError as error:
+        raise UsageError(
+            f"{IDLE_TIMEOUT} is {text!r}, which is not a length of time", "Write 30 min, or 0."
+        ) from error
+
+
+class Idle:
+    """Calls `act`, in another thread, when `used` has not been called for `seconds`; None: never."""
+
+    def __init__(self, seconds: float | None, act: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._act = act
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def used(self) -> None:
+        """Restart the timer."""
+        with self._lock:
+            self._cancel()
+            # When Python ends, it closes the generator of an unfinished statement. A thread that is started
+            # then never runs, and the process waits for it for ever.
+            if self._seconds is not None and not sys.is_finalizing():
+                self._timer = threading.Timer(self._seconds, self._act)
+                self._timer.name, self._timer.daemon = "engine idle", True
+                self._timer.start()
+
+    def stop(self) -> None:
+        """Stop the timer until the next use."""
+        with self._lock:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,13 +1,18 @@
-"""The engine's log: at its place, or among the temporary files. Nothing fails because it can't be written."""
+"""The engine's log, at its place or among the temporary files, and its scratch directory.
+
+Nothing fails because the log can't be written.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from paimark.core.errors import shortened
+from paimark.core.errors import Unavailable, shortened
 
 _LARGEST_LOG = 4 << 20
 _STARTS = b"paimark: an engine starts\n"
@@ -56,3 +61,27 @@ def _opened(path: Path, flags: int) -> IO[bytes]:
         os.close(descriptor)
         raise
     return os.fdopen(descriptor, "wb", buffering=0)
+
+
+_TRIES = 20
+_BETWEEN_SECONDS = 0.05
+
+
+def make_scratch() -> Path:
+    """Make a directory that only this user can read. Raises `Unavailable`."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="paimark-engine-"))
+    except OSError as error:
+        raise Unavailable(
+            f"There is no place for temporary files: {error.strerror or error}",
+            "Point TMPDIR at a directory that can be written.",
+        ) from error
+
+
+def remove_scratch(path: Path) -> None:
+    """Remove the directory. Tries repeatedly, because a process that was just killed may still be writing."""
+    for _ in range(_TRIES):
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(_BETWEEN_SECONDS)
+        if not path.exists():
+            return

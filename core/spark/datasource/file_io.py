@@ -12,16 +12,18 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
+from io import BytesIO
 from typing import Any
 
+import fastavro
 import pyarrow.fs as pafs
 from pypaimon.common.file_io import FileIO
 from pypaimon.common.options import Options
 from pypaimon.common.options.config import CatalogOptions
 from pypaimon.common.uri_reader import UriReaderFactory
 from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
+from pypaimon.manifest.schema.manifest_entry import MANIFEST_ENTRY_SCHEMA
 
-from paimark.core.spark.datasource.old_manifests import with_later_fields
 from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from paimark.core.storage.open import open_files
 from paimark.core.storage.option_values import is_yes
@@ -129,3 +131,39 @@ class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no type
 
     def to_filesystem_path(self, path: str) -> str:
         return str(self._clients._strip_protocol(path)) if "://" in path else path
+
+
+# The last of those fields.
+_LATER = b'"_VALUE_STATS_COLS"'
+_DIRECTORY, _PREFIX = "manifest", "manifest-"
+_LIST = "manifest-list-"
+
+
+def with_later_fields(opened: Any) -> Any:
+    """The file system, which gives old manifests the fields that they lack: null each."""
+    plain = opened.new_input_stream
+
+    def new_input_stream(path: str) -> Any:
+        stream = plain(path)
+        if not _is_manifest(path):
+            return stream
+        with stream:
+            data: bytes = stream.read()
+        return BytesIO(data if _LATER in data[: 16 << 10] else _extended(data))
+
+    opened.new_input_stream = new_input_stream
+    return opened
+
+
+def _is_manifest(path: str) -> bool:
+    *_, directory, name = ["", "", *str(path).split("/")]
+    return directory == _DIRECTORY and name.startswith(_PREFIX) and not name.startswith(_LIST)
+
+
+def _extended(data: bytes) -> bytes:
+    extended = BytesIO()
+    fields = [each["name"] for each in MANIFEST_ENTRY_SCHEMA["fields"][-1]["type"]["fields"]]
+    lacking = dict.fromkeys(fields)
+    records = [{**each, "_FILE": lacking | each["_FILE"]} for each in fastavro.reader(BytesIO(data))]
+    fastavro.writer(extended, MANIFEST_ENTRY_SCHEMA, records)
+    return extended.getvalue()

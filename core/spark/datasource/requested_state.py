@@ -12,8 +12,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.requested_version import as_snapshot
-from paimark.core.travel.times.literals import read_timestamp
-from paimark.core.travel.times.zones import epoch_ms
+from paimark.core.travel.times import epoch_ms, read_timestamp
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 _NEWEST = ("", "default", "latest", "latest-full", "full")

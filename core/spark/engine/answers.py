@@ -19,7 +19,7 @@ from paimark.core.table.catalog import database_directory, databases, require_da
 from paimark.core.table.names import CHOOSE_DATABASE, split_name
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.shows import GLOBAL_VIEWS
-from paimark.core.travel.times.zones import zone_of
+from paimark.core.travel.times import zone_of
 
 _PART = r"(?:`(?:[^`]|``)+`|[\w$-]+)"
 _NAME = rf"(?P<name>{_PART}(?:\s*\.\s*{_PART})*)"

@@ -24,10 +24,9 @@ from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
 from paimark.core.spark.engine.views import empty_frame
 from paimark.core.spark.idle_work.warm_up import WarmUp
-from paimark.core.spark.job_tag import bearing
+from paimark.core.spark.launch.jvm import kill_workers
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
-from paimark.core.spark.launch.workers import kill_workers
 from paimark.core.spark.protocol import (
     ActionTask,
     Analyze,
@@ -38,9 +37,9 @@ from paimark.core.spark.protocol import (
     TaskResult,
     Write,
 )
-from paimark.core.spark.results.progress import ProgressWatch
 from paimark.core.spark.results.results import (
     PlannedQuery,
+    ProgressWatch,
     Results,
     columns_of,
     is_presentable,
@@ -48,6 +47,7 @@ from paimark.core.spark.results.results import (
     tell_columns,
     tell_rows,
 )
+from paimark.core.spark.session_conf import bearing
 from paimark.core.spark.source import PaimarkSource
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert

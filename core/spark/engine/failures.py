@@ -148,9 +148,9 @@ def _of_the_machines(text: str) -> tuple[str, str] | None:
         )
     if _DISK_FULL in text:
         return (
-            f"The disk of {where} is full, where Spark keeps what does not fit into memory",
-            "Free some space there, or let spark.local.dir name a larger disk (on a cluster its workers' "
-            "SPARK_LOCAL_DIRS, or YARN's local directories).",
+            f"A disk of {where} is full: the warehouse's, or that where Spark keeps what memory can't hold",
+            "Free some space there, or let spark.local.dir name a larger disk for Spark (on a cluster its "
+            "workers' SPARK_LOCAL_DIRS, or YARN's local directories).",
         )
     if _WORKER_ENDED.search(text):
         return (

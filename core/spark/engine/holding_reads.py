@@ -22,9 +22,14 @@ from paimark.core.table.layout import BARRIER_ID, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import has_schema, root_exists
 from paimark.core.table.manifests.files import has_lists
-from paimark.core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
+from paimark.core.table.read_tags import (
+    TIME_TO_LIVE_MS,
+    is_read_tag,
+    is_stale,
+    read_tag_name,
+    with_time_to_live,
+)
 from paimark.core.table.records import Snapshot, is_same_commit
-from paimark.core.table.tag_times import with_time_to_live
 
 _WORTH_IT_SECONDS = 1.0
 _RENEWED_SECONDS = TIME_TO_LIVE_MS / 1000 / 6

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from paimark.core.spark.native.conditions import conditions
-from paimark.core.spark.native.needs import SummaryColumns, ViewNeeds
+from paimark.core.spark.native.conditions import SummaryColumns, ViewNeeds, conditions
 from paimark.core.travel.parse.tokens import keywords
 
 # Statements that change only this session. All others count as writing.

@@ -19,7 +19,7 @@ from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.session_conf import ZONE, SessionConf
 from paimark.core.storage.open import open_files
-from paimark.core.travel.times.zones import zone_of
+from paimark.core.travel.times import zone_of
 
 
 class SessionState:

@@ -10,10 +10,10 @@ from datetime import tzinfo
 from msgspec.structs import replace
 
 from paimark.core.errors import Refused, StatementFailed, failing_at
-from paimark.core.spark.comparing.restricted import restricted
 from paimark.core.spark.datasource.paimon import why_refused
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
+from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.scans import NativeScans, NativeTable
@@ -22,9 +22,8 @@ from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
 from paimark.core.travel.parse.uses import TableUse
-from paimark.core.travel.resolving import resolve_name
-from paimark.core.travel.source import TravelSource
-from paimark.core.travel.times.zones import shown_time
+from paimark.core.travel.resolving import TravelSource, resolve_name
+from paimark.core.travel.times import shown_time
 from paimark.core.travel.version import Resolved
 
 NATIVE = "native"

@@ -23,9 +23,9 @@ from paimark.core.spark.engine.planned.uses import read_uses
 from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.library.reads import LibraryReads
-from paimark.core.spark.native.needs import ViewNeeds
+from paimark.core.spark.native.conditions import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
-from paimark.core.spark.native.summaries.summary import Summary
+from paimark.core.spark.native.summary import Summary
 from paimark.core.travel.parse.uses import TableUse
 from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 

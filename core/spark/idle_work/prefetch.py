@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
-from paimark.core.spark.idle_work.bounds import (
+from paimark.core.spark.idle_work.scheduler import (
     MOST_FILES,
     MOST_KEY_BYTES,
     MOST_MANIFEST_BYTES,

@@ -26,7 +26,7 @@ import msgspec
 import paimark.core
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Unavailable, UsageError
-from paimark.core.spark.launch.masters.masters import KUBERNETES
+from paimark.core.spark.launch.masters import KUBERNETES
 from paimark.core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEOUT
 
 if TYPE_CHECKING:

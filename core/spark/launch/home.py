@@ -14,7 +14,7 @@ from pathlib import Path
 
 from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
-from paimark.core.travel.times.zones import zone_of
+from paimark.core.travel.times import zone_of
 
 _CORE_JAR = re.compile(r"spark-core_([0-9.]+)-([0-9][^/]*)\.jar")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)

@@ -15,7 +15,7 @@ from paimark.core.spark.library.commit import Committed, LibraryCommit, other_bu
 from paimark.core.spark.library.compaction import LibraryCompaction
 from paimark.core.spark.library.written_table import WrittenTables, require_own_files
 from paimark.core.spark.stores.access import HadoopStores, innermost
-from paimark.core.spark.writing.after_commit import after_commit
+from paimark.core.spark.writing.late_commit import after_commit
 from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from paimark.core.storage.files import Files, read_if_there
 

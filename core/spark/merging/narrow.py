@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from paimark.core.spark.merging.model import MergeFile
+from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
 from paimark.core.spark.sort_keys import SortKey, end_to_end
 
 # Searching pays if the big files have so many times more rows than all others together: sorting a row costs
@@ -125,3 +125,27 @@ def _looker(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
         return np.flatnonzero(np.logical_and.reduce(matches))
 
     return find
+
+
+def overlap_groups(rules: MergeRules, files: Iterable[MergeFile]) -> list[MergeGroup]:
+    """Group all files of one bucket by overlapping keys; groups and files are in the order of their keys."""
+    return [MergeGroup(rules, tuple(group)) for group in _connected(files)]
+
+
+def narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]:
+    """The parts that must be merged of a group of only the `needed` files (paths)."""
+    files = [file for file in group.files if file.path in needed]
+    return (part for part in overlap_groups(group.rules, files) if part.must_merge)
+
+
+def _connected(files: Iterable[MergeFile]) -> Iterator[list[MergeFile]]:
+    group: list[MergeFile] = []
+    reach: tuple[Any, ...] = ()
+    for file in sorted(files, key=lambda file: (file.min_key, file.max_key)):
+        if group and file.min_key > reach:
+            yield group
+            group, reach = [], ()
+        reach = max(reach, file.max_key)
+        group.append(file)
+    if group:
+        yield group

@@ -19,7 +19,7 @@ from paimark.core.figures import counted
 from paimark.core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from paimark.core.spark.merging.opening import OpenFile
 from paimark.core.spark.sort_keys import SortKey
-from paimark.core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.table.definition.column_types import KEY_PREFIX
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"

@@ -1,11 +1,13 @@
 """Find which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
 
 The steps: `rules.merge_rules` (if it raises `Unmergeable`, others read), `rules.merge_file` for
-every data file, `overlap.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
+every data file, `narrow.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
 """
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -18,9 +20,8 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES,
 from paimark.core.spark.merging.bit_cache import BitCache
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from paimark.core.spark.merging.opening import OpenFile, file_opener
-from paimark.core.spark.merging.pieces import first_survivors, survivors_in_pieces
+from paimark.core.spark.merging.pieces import first_survivors, survivors_in_pieces, vector_bits
 from paimark.core.spark.merging.survive import survivors
-from paimark.core.spark.merging.vectors import vector_bits
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.sort_keys import is_text
 
@@ -170,3 +171,22 @@ def _key_bytes(group: MergeGroup) -> int:
 def _row_bytes(group: MergeGroup) -> int:
     types = [*group.rules.key_types, *group.rules.sequence_types]
     return sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)
+
+
+_HEAD = struct.Struct("<qi")
+_WORTH_DEFLATING = 64
+# If so many of the bits differ from the others at random, deflating saves almost nothing.
+_MIXED = 1 / 8
+_FAST = 1
+
+
+# The format: the number of the first bit (8 bytes) and the length of the data (4 bytes), little-endian; then
+# the data, lowest bit first, plain or deflated.
+def encoded(bits: Bits) -> bytes:
+    data = bits.words.tobytes()
+    set_ = bits.popcount()
+    if len(data) >= _WORTH_DEFLATING and min(set_, bits.rows - set_) < bits.rows * _MIXED:
+        deflated = zlib.compress(data, _FAST)
+        if len(deflated) < len(data):
+            return _HEAD.pack(bits.first, len(data)) + deflated
+    return _HEAD.pack(bits.first, len(data)) + data

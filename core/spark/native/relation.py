@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import DateType, IntegerType, LongType, StructField, StructType
 
 from paimark.core.once import once_for_all
 from paimark.core.quoting import quoted
 from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.native.columns import FileColumns
+from paimark.core.spark.native.columns import FileColumns, NotNative
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.state import TableState
 
 # Paimark's own columns. `state` refuses tables with columns of such names.
 _FILE = "__paimon_file"
@@ -135,3 +139,25 @@ def _texts(listed: Iterable[ListedFile]) -> Iterator[str]:
         part.append(text)
         length += len(text)
     yield f"[{b','.join(part).decode()}]"
+
+
+_GREGORIAN = (date(1582, 10, 15) - date(1970, 1, 1)).days
+
+
+# Spark assumes that such dates in ORC are in the Julian calendar, in which it writes them itself, and shifts
+# them by days. Paimon's writers use the Gregorian calendar for all dates.
+def require_no_old_dates(state: TableState, types: StructType, pruner: Pruner) -> None:
+    """Raises `NotNative` unless statistics rule out such dates. Nested dates are refused by `columns`."""
+    may_be_old = {
+        index: pruner.keeps([Condition(field.name, "<", (_GREGORIAN,))])
+        for index, field in enumerate(types.fields)
+        if isinstance(field.dataType, DateType)
+    }
+    for file in state.files:
+        if file.file_format != "orc":
+            continue
+        columns = state.columns[file.schema_id, file.file_format]
+        for index, may_hold in may_be_old.items():
+            name = types.fields[index].name
+            if columns.origins[index] in columns.read.names and may_hold(file):
+                raise NotNative(f"column {name} may hold dates before 1582-10-15 in orc files")

@@ -5,36 +5,33 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.incremental.live_files import KeptFiles
+from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.cluster import is_cluster
 from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
+from paimark.core.spark.merging.narrow import narrowed
 from paimark.core.spark.merging.opening import file_opener
-from paimark.core.spark.merging.overlap import narrowed
-from paimark.core.spark.native.bitmap import is_nearly_cached, merge_bits
+from paimark.core.spark.native.bitmap import encoded, is_nearly_cached, merge_bits
 from paimark.core.spark.native.columns import FileColumns, NotNative
-from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.conditions import Condition, SummaryColumns, ViewNeeds
 from paimark.core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
 from paimark.core.spark.native.lookups.lookups import Lookups
-from paimark.core.spark.native.needs import SummaryColumns, ViewNeeds
-from paimark.core.spark.native.old_dates import require_no_old_dates
 from paimark.core.spark.native.pruning import Pruner
-from paimark.core.spark.native.relation import ListedFile, Relations
+from paimark.core.spark.native.relation import ListedFile, Relations, require_no_old_dates
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state
-from paimark.core.spark.native.summaries.frames import summary_frame
-from paimark.core.spark.native.summaries.summary import Summary, summarised
-from paimark.core.spark.native.travelling_bits import encoded
+from paimark.core.spark.native.summary import Summary, SummaryRow, summarised
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread
 from paimark.core.spark.stores.addresses import store_of
@@ -396,3 +393,17 @@ def _weight(files: Sequence[TableFile], bits: Mapping[str, Bits]) -> int:
     """About how many bytes Java holds for a frame."""
     merged = (bits[file.address] for file in files if file.address in bits)
     return len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged)
+
+
+def summary_frame(
+    session: SparkSession, table: StructType, names: Sequence[str], rows: Sequence[SummaryRow]
+) -> DataFrame:
+    """The frame of a table's summary. Its rows have values for the columns `names`; the others are null."""
+    texts = msgspec.json.encode([[count, *values] for count, values in rows]).decode()
+    java = _java(session)
+    return DataFrame(java.summary(table.json(), list(names), texts), session)
+
+
+@lru_cache(maxsize=1)
+def _java(session: SparkSession) -> Any:
+    return new_instance(session, "scans.Summaries", session._jsparkSession)

@@ -14,8 +14,7 @@ from pyspark.sql.types import StructField, StructType
 
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable
 from paimark.core.spark.datasource.table_options import Use, judged
-from paimark.core.spark.incremental.decoded_manifests import ManifestId
-from paimark.core.spark.incremental.live_files import KeptFiles, LiveFiles
+from paimark.core.spark.incremental.live_files import KeptFiles, LiveFiles, ManifestId
 from paimark.core.spark.merging.model import (
     Bits,
     MergeColumns,
@@ -26,7 +25,7 @@ from paimark.core.spark.merging.model import (
 )
 from paimark.core.spark.merging.rules import merge_file, merge_rules
 from paimark.core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
-from paimark.core.spark.native.values import ValueReader, value_reader
+from paimark.core.spark.native.conditions import ValueReader, value_reader
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import is_on, leaves_out_new_files, merge_engine
 from paimark.core.table.layout import Root

@@ -6,13 +6,16 @@ them through Spark and sends them: see `native/ResultRows.java` and `native/Rela
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql_functions
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -33,13 +36,13 @@ from paimark.core.once import once_for_all
 from paimark.core.spark.arrow import in_zone, ipc_stream
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.native.first_rows import SMALL_RESULT
-from paimark.core.spark.protocol import Batch, Columns
-from paimark.core.spark.results.outlet import Outlet
-from paimark.core.spark.results.sender import HEAD, STREAM_END, SentBatch
+from paimark.core.spark.protocol import Batch, Columns, StageProgress
+from paimark.core.spark.results.outlet import HEAD, STREAM_END, Outlet, SentBatch
 from paimark.core.spark.session_conf import LARGE_TYPES, SessionConf
 
 if TYPE_CHECKING:
     from paimark.core.spark.launch.session import Spark
+
 
 # These types have no Arrow type that others understand, so they are cast to text.
 _AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
@@ -238,3 +241,39 @@ def cut(batch: SentBatch, rows: int) -> SentBatch:
         return batch
     with pa.ipc.open_stream(data) as reader:
         return ipc_stream(reader.read_next_batch().slice(0, rows)), rows
+
+
+_EVERY_SECONDS = 0.3
+
+ReportStage = Callable[[StageProgress], None]
+
+
+class ProgressWatch:
+    """`look` returns the progress of the jobs with a tag."""
+
+    def __init__(self, look: Callable[[str], StageProgress | None]) -> None:
+        self._look = look
+        # Threads are reused for all statements, because each has a thread in Java and a connection.
+        self._threads = ThreadPoolExecutor(thread_name_prefix="progress")
+
+    @contextmanager
+    def reporting(self, tag: str, report: ReportStage) -> Iterator[None]:
+        """Within the context, another thread calls `report` for each progress of the tag's jobs."""
+        over = threading.Event()
+        self._threads.submit(self._watch, tag, report, over)
+        try:
+            yield
+        finally:
+            over.set()
+
+    def _watch(self, tag: str, report: ReportStage, over: threading.Event) -> None:
+        last = None
+        while not over.wait(_EVERY_SECONDS):
+            try:
+                seen = self._look(tag)
+            except (Py4JError, PySparkException, OSError):
+                # The Java process is ending; the caller reports that.
+                return
+            if seen is not None and seen != last and not over.is_set():
+                report(seen)
+                last = seen

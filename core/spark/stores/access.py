@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
@@ -14,10 +14,9 @@ from paimark.core.redaction import keep_secrets
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.stores.addresses import Store, hadoop_address, store_of
 from paimark.core.spark.stores.failures import explain
-from paimark.core.spark.stores.identity import s3_identity
 from paimark.core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
-from paimark.core.spark.stores.renewing import is_renewable, renew_client
 from paimark.core.spark.stores.settings import (
+    S3_CLIENT,
     WHO,
     HadoopSettings,
     Identity,
@@ -26,6 +25,11 @@ from paimark.core.spark.stores.settings import (
     unsupported_option,
 )
 from paimark.core.spark.stores.tickets import lacks_ticket, log_in_again
+from paimark.core.storage.files import Files
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 # A class that the client of a store needs for its first read, and that may be missing beside it.
 _NEEDED = {"s3": "software.amazon.awssdk.transfer.s3.S3TransferManager"}
@@ -215,3 +219,52 @@ def _jar(java_class: Any) -> str:
     """The name of the jar that contains a class; empty for none."""
     source = java_class.getProtectionDomain().getCodeSource()
     return "" if source is None else str(source.getLocation().getPath()).rpartition("/")[2]
+
+
+# Sources of credentials that Java's own search also finds on the same machine.
+_FOUND_BY_JAVA = frozenset(
+    {
+        *("env", "shared-credentials-file", "config-file", "custom-process"),
+        *("assume-role", "assume-role-with-web-identity", "container-role", "iam-role"),
+    }
+)
+_PARTS = ("key", "secret", "token")
+
+
+def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
+    """The values that the client of `files` found by itself. `elsewhere`: Spark also reads on other machines.
+
+    Credentials are included only if Java would not find them by itself. Makes no request to the store. Raises
+    `Unavailable` if there are none.
+    """
+    from paimark.core.storage.s3.s3_files import S3Files
+
+    if not isinstance(files, S3Files):
+        return Identity()
+    client = files.client_settings()
+    if client.is_anonymous:
+        return Identity(client.endpoint, client.region, is_anonymous=True)
+    keys = files.own_keys(() if elsewhere else _FOUND_BY_JAVA)
+    if not keys and files.has_other_keys:
+        # Java has read the profile's files once, with the first keys.
+        keys = files.own_keys(())
+    return Identity(client.endpoint, client.region, False, *(keys.get(part, "") for part in _PARTS))
+
+
+_CLASS = "paimark.stores.RenewedS3"
+_NUMBER = "paimark.s3.keys."
+
+
+def renew_client(session: SparkSession, conf: Any, store: Store) -> None:
+    """Let all scans from now on read the store with clients that have the keys of `conf`.
+
+    `conf` is Hadoop's configuration of the session's context.
+    """
+    conf.set(f"fs.{store.scheme}.impl", _CLASS)
+    conf.setBoolean(f"fs.{store.scheme}.impl.disable.cache", True)
+    conf.setInt(f"{_NUMBER}{store.bucket}", conf.getInt(f"{_NUMBER}{store.bucket}", 0) + 1)
+
+
+def is_renewable(conf: Any, store: Store) -> bool:
+    """Whether Hadoop reads the store with the client whose settings are known here."""
+    return conf.get(f"fs.{store.scheme}.impl") in (S3_CLIENT, _CLASS)

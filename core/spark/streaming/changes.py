@@ -21,7 +21,7 @@ from paimark.core.errors import Refused
 from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.streaming.left import changelog_producer, tells_changes_later
+from paimark.core.spark.streaming.consumers import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import MERGE_ENGINES, is_on, merge_engine
 from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from paimark.core.errors import NotFound, Refused
-from paimark.core.spark.streaming.left import begin_anew
+from paimark.core.spark.streaming.consumers import begin_anew
 from paimark.core.spark.streaming.offsets import Offset, StreamPosition, mark_of, position_of
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath

@@ -16,8 +16,8 @@ Options besides those of `paimark.core.spark.source`:
   whole state of its savepoint; for a time, with that of the closest savepoint at or before it. Snapshots
   after it that have expired are an error.
 - `scan.gap`: `stop` (default), or `earliest`: if the next snapshots have expired, the stream continues with
-  the earliest one left, and tells what is missing: see `paimark.core.spark.streaming.gaps`. An expired start
-  is then replaced by the savepoint or tag before it, else by the earliest state that is left.
+  the earliest one left, and tells what is missing: see `paimark.core.spark.streaming.pieces`. An expired
+  start is then replaced by the savepoint or tag before it, else by the earliest state that is left.
 - `scan.bounded`: `latest`: a run reads up to the snapshot that is the newest when it begins, and no further.
   Spark 4.2 and later do so anyway with `trigger(availableNow=True)`, in several batches if needed. With it
   Spark 4.1 runs only one batch of a Python source, however small: call `query.processAllAvailable()`, then
@@ -55,12 +55,10 @@ from paimark.core.spark.datasource.options import READ_STREAM, catalog_options, 
 from paimark.core.spark.datasource.requested_state import read_scope
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.spark.streaming.consumers import ConsumerPosition
-from paimark.core.spark.streaming.gaps import describe_gap, over_gap
-from paimark.core.spark.streaming.limits import Size
+from paimark.core.spark.streaming.limits import Size, read_options
 from paimark.core.spark.streaming.next_changes import Expired, in_new_main, main_moved, next_end
 from paimark.core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
-from paimark.core.spark.streaming.options import read_options
-from paimark.core.spark.streaming.pieces import PlannedPieces
+from paimark.core.spark.streaming.pieces import PlannedPieces, describe_gap, over_gap
 from paimark.core.spark.streaming.start import Start, start_position
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files

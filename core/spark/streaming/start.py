@@ -8,14 +8,14 @@ from datetime import UTC
 from typing import NamedTuple
 
 from paimark.core.errors import NotFound
-from paimark.core.spark.streaming.left import begins_whole, is_followed, what_begins
+from paimark.core.spark.streaming.consumers import begins_whole, is_followed, what_begins
+from paimark.core.spark.streaming.limits import ReadOptions
 from paimark.core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
-from paimark.core.spark.streaming.options import ReadOptions
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.states import State, States
-from paimark.core.travel.times.zones import shown_time
+from paimark.core.travel.times import shown_time
 from paimark.core.travel.version import Resolved, resolve_version
 
 _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)

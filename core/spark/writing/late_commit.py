@@ -7,8 +7,12 @@ it, and the snapshots around it have expired.
 
 from __future__ import annotations
 
+import logging
+from importlib import import_module
 from typing import NamedTuple, Self
 
+from paimark.core.redaction import redacted
+from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import states_since
@@ -71,3 +75,29 @@ def _is_built_on(files: Files, root: Root, following: Snapshot, changes: FileCha
         return names_any(files, root.table, following, changes.added)
     live = snapshot_facts(files, root.table, following)
     return not any(each.name in changes.deleted for each in live)
+
+
+_LOG = logging.getLogger(__name__)
+
+
+# The step makes a savepoint if one is due by the table's options. That is an action, in a layer above this.
+# A function can't be passed to Spark's workers, so the target has its name.
+def after_commit(target: WriteTarget) -> None:
+    """Run the target's step after its commit. Call it once per commit; it never raises.
+
+    A failure is only logged: with an error Spark would assume that nothing was committed.
+    """
+    if target.after_commit is None:
+        return
+    module, _, name = target.after_commit.partition(":")
+    try:
+        message = getattr(import_module(module), name)(target.warehouse, target.options, target.root)
+    except Exception as error:
+        _LOG.warning(
+            "The rows were committed to %s, but what should follow failed: %s",
+            target.name,
+            redacted(str(error)),
+        )
+    else:
+        if message:
+            _LOG.info(message)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Mapping
+
 import msgspec
 
-from paimark.core.errors import Refused
-from paimark.core.spark.datasource.scan import Scan, TableAddress
+from paimark.core.errors import Refused, UsageError
+from paimark.core.spark.datasource.options import catalog_options
+from paimark.core.spark.datasource.scan import Scan, TableAddress, WarehouseAccess
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import find_table
 from paimark.core.table.definition import kinds
+from paimark.core.table.layout import MAIN
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
-from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.records import Snapshot, commit_key
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.records import COMMIT_USER, Snapshot, commit_key
 
 # `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
 DUE_SAVEPOINT = "paimark.core.actions.savepoints.auto_savepoint:after_write"
@@ -118,4 +125,26 @@ def has_moved(target: WriteTarget, expected: int | None, newest: int | None) -> 
         f"{target.root.label} of {target.name} moved while its rows were written: "
         f"snapshot {expected or 'none'}, now {newest or 'none'}",
         "Nothing was committed: start again.",
+    )
+
+
+def find_target(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
+    """The target that the options name, with its newest schema. Raises `UsageError` and `NotFound`."""
+    own = catalog_options(options)
+    files = open_files(options["warehouse"], own)
+    branch = options.get("branch")
+    root = branch_root(files, find_table(files, options["table"]), branch)
+    lineage = Lineage(files, root)
+    mode = options.get("partitionOverwriteMode", "static").lower()
+    if mode not in ("static", "dynamic"):
+        raise UsageError(f"partitionOverwriteMode is static or dynamic, not {mode}")
+    return WriteTarget(
+        *WarehouseAccess(files, options["warehouse"], own).address(root),
+        lineage.require_schema().to_json().decode(),
+        follows_main=branch is None or branch == MAIN,
+        commit_user=f"{COMMIT_USER}{uuid.uuid4()}",
+        known=lineage.latest_id() or 0,
+        overwrite=overwrite,
+        dynamic=mode == "dynamic",
+        operation="overwrite" if overwrite else "write",
     )

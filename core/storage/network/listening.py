@@ -34,6 +34,22 @@ def require_listening(host: str, port: int) -> None:
         raise outcome[0]
 
 
+def refusal_of(*places: str) -> str:
+    """The reason why none of the places, `host:port` each, accepts connections; empty if one does."""
+    refused = ""
+    for each in places:
+        host, _, port = each.rpartition(":")
+        if not port.isdecimal():
+            refused = f"{port} is no port"
+            continue
+        try:
+            require_listening(host, int(port))
+            return ""
+        except OSError as error:
+            refused = reason(error)
+    return refused
+
+
 def reason(error: OSError) -> str:
     """The error of `require_listening` in words, without its number."""
     return error.strerror or str(error)

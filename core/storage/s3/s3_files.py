@@ -19,8 +19,15 @@ from paimark.core.storage.files import DirectoryEntry, Unanswered
 from paimark.core.storage.limits import require_small
 from paimark.core.storage.remote import INTERRUPTED, LISTING_SECONDS, RemoteFiles
 from paimark.core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
-from paimark.core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
-from paimark.core.storage.s3.other_keys import is_of_keys, lacks_keys, profile_files, session_with_other_keys
+from paimark.core.storage.s3.other_keys import (
+    OF_THE_MACHINE,
+    Credentials,
+    is_of_keys,
+    lacks_keys,
+    profile_files,
+    session_with_other_keys,
+    without_questions,
+)
 from paimark.core.storage.s3.s3_options import ATTEMPTS, ClientSettings, has_keys, options_for_pypaimon
 
 # Without a handler Python would print the library's tracebacks of errors that are also raised.

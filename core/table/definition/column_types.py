@@ -131,3 +131,7 @@ def _parts(name: str, kind: Mapping[str, object]) -> list[str]:
     if not isinstance(fields, list):
         raise TypeError(kind)
     return [f"{quoted_if_needed(str(each['name']))} {_nested(each['type'])}" for each in fields]
+
+
+# The prefix of the copy of a primary-key column, in files whose rows are merged by key.
+KEY_PREFIX = "_KEY_"

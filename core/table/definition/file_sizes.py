@@ -1,9 +1,10 @@
-"""How large the data files of a table are to be, by its options."""
+"""How large the data files of a table are to be, by its options; the word for what they hold."""
 
 from __future__ import annotations
 
 import re
 
+from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.records import TableSchema
 
 _MIB = 1 << 20
@@ -29,3 +30,15 @@ def _bytes_of(text: str, default: int) -> int:
     found = _SIZE.fullmatch(text.strip().lower())
     unit = None if found is None else _UNITS.get(found[2])
     return default if found is None or unit is None else int(found[1]) * unit
+
+
+def unit_of(schema: TableSchema | None) -> str:
+    """`record` where metadata may count several for one row: with a key, by which rows are merged when they
+    are read, and where rows lie in parts, a file for each (data evolution, so with BLOB columns). Else
+    `row`.
+
+    `record` as well if the schema is not known, because that is right for every table.
+    """
+    if schema is None or schema.primary_keys or is_on(schema.options, "data-evolution.enabled"):
+        return "record"
+    return "row"

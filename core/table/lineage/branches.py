@@ -11,10 +11,9 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.definition.retention import is_retention_off
 from paimark.core.table.layout import PIN_PREFIXES, Root, TablePath, in_order_of_makers
-from paimark.core.table.lineage.forks import Fork, Side, find_fork
+from paimark.core.table.lineage.forks import Fork, Side, Unheld, find_fork, unheld_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_root
-from paimark.core.table.lineage.unheld_forks import Unheld, unheld_fork
 
 # `exposed`: stock expiry on the root can destroy savepoints. `endless`: main has the options that disable
 # stock expiry, for example after another engine's fast-forward from a branch: nothing of main ever expires.

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paimark.core.errors import Refused
+from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Point, Snapshot
 
 _HINT = (
     "Its files are kept. Stop the other writer, or give it a catalog that takes locks (lock.enabled); see "
@@ -91,3 +91,15 @@ def overwritten(root: Root, snapshot_id: int, what: str = "right after it was co
         "table",
         _HINT.format(table=root.table.word),
     )
+
+
+def only_compacted_since(lineage: Lineage, point: Point, newest: Snapshot) -> bool:
+    """Whether the newest snapshot is this one, or has its rows: only compactions came since."""
+    while not point.is_of(newest):
+        if newest.commit_kind != "COMPACT" or newest.id <= point.id:
+            return False
+        try:
+            newest = lineage.snapshot(newest.id - 1)
+        except NotFound:
+            return False
+    return True

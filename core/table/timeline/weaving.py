@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from paimark.core.storage.files import Files
@@ -11,8 +13,7 @@ from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
 from paimark.core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
 from paimark.core.table.rows import SnapshotRow, row_decoder
 from paimark.core.table.timeline.drawing import FOLDED, Drawing
-from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs
-from paimark.core.table.timeline.order import in_order
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, forked_at
 from paimark.core.table.timeline.scene import Scene
 
 # The number of runs of a lane that are read ahead: as many as a screen shows.
@@ -220,3 +221,57 @@ def unfold_around(lane: Lane, snapshot_id: int, each_side: int) -> Opened:
     at = bisect_left(lane.ids, snapshot_id)
     there = lane.ids[max(0, at - each_side) : at + each_side + 1]
     return Opened(lane.root, there[0] if there else snapshot_id, there[-1] if there else snapshot_id)
+
+
+# Epoch milliseconds of the newest commit of a run.
+TimeOf = Callable[[Run], int]
+
+
+def in_order(lanes: Sequence[Lane], runs: Sequence[Sequence[Run]], time_of: TimeOf) -> Iterator[Run]:
+    """Merge the lanes by time, lazily: it calls `time_of` only for the next run of each lane.
+
+    A commit waits for the lanes that part from it and for the merges of it, whatever the clocks say.
+    """
+    children = forked_at(lanes)
+    blockers: Counter[LaneCommit] = Counter(
+        {commit: sum(bool(runs[child]) for child in lanes_from) for commit, lanes_from in children.items()}
+    )
+    for index, lane in enumerate(lanes):
+        for merge, sources in lane.merges.items():
+            if lane.has(merge):
+                blockers.update(source for source in sources if source != LaneCommit(index, merge))
+    ready: list[tuple[int, int]] = []
+    waiting: dict[LaneCommit, tuple[int, int]] = {}
+    following = [0] * len(lanes)
+
+    def queue(index: int) -> None:
+        if following[index] == len(runs[index]):
+            return
+        run = runs[index][following[index]]
+        entry = (-time_of(run), index)
+        if blockers[run.newest_commit] > 0:
+            waiting[run.newest_commit] = entry
+        else:
+            heapq.heappush(ready, entry)
+
+    def release(commit: LaneCommit) -> None:
+        blockers[commit] -= 1
+        if blockers[commit] <= 0 and commit in waiting:
+            heapq.heappush(ready, waiting.pop(commit))
+
+    for index in range(len(lanes)):
+        queue(index)
+    while ready or waiting:
+        if not ready:
+            # Records that contradict each other must not hide commits.
+            newest = min(waiting, key=lambda commit: waiting[commit])
+            ready.append(waiting.pop(newest))
+        _, index = heapq.heappop(ready)
+        run, lane = runs[index][following[index]], lanes[index]
+        following[index] += 1
+        yield run
+        for source in lane.merges.get(run.newest, ()):
+            release(source)
+        if following[index] == len(runs[index]) and lane.parent is not None and lane.fork is not None:
+            release(LaneCommit(lane.parent, lane.fork))
+        queue(index)

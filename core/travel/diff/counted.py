@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from paimark.core.quoting import quoted
 from paimark.core.text import distinct
-from paimark.core.travel.diff.page import CHANGE, LINES, TIMES, Page
-from paimark.core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
+from paimark.core.travel.diff.columns import SIDE, Sides, field_of, one_type, ordered
+from paimark.core.travel.diff.rows import CHANGE, LINES, TIMES, Page
 
 _ONLY = {"added": "> 0", "removed": "< 0", "changed": "IS NULL"}
 

@@ -19,10 +19,8 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.text import clean_text
 from paimark.core.travel.diff import counted, keyed
-from paimark.core.travel.diff.columns import ColumnPair, column_notes, key_pairs, pair_columns
-from paimark.core.travel.diff.page import CHANGES, Change, Page
-from paimark.core.travel.diff.rows import DiffRow, Totals, page_rows, read_totals
-from paimark.core.travel.diff.sides import Sides
+from paimark.core.travel.diff.columns import ColumnPair, Sides, column_notes, key_pairs, pair_columns
+from paimark.core.travel.diff.rows import CHANGES, Change, DiffRow, Page, Totals, page_rows, read_totals
 from paimark.core.travel.diff.versions import DiffVersion, find_version, shared_field_id
 from paimark.core.travel.requested_version import RequestedVersion
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from paimark.core.quoting import literal, quoted
 from paimark.core.table.definition.column_types import NUMBERS, ColumnType, type_text
 from paimark.core.text import distinct
-from paimark.core.travel.diff.page import CHANGE, LINES, TIMES, Page
-from paimark.core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
+from paimark.core.travel.diff.columns import SIDE, Sides, field_of, one_type, ordered
+from paimark.core.travel.diff.rows import CHANGE, LINES, TIMES, Page
 
 _KIND = f"CASE WHEN o.{SIDE} IS NULL THEN 'added' WHEN n.{SIDE} IS NULL THEN 'removed' ELSE 'changed' END"
 _BOTH = f"o.{SIDE} AND n.{SIDE}"

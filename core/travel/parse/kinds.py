@@ -40,6 +40,8 @@ _BY_FIRST_WORD: dict[str, Classified] = {
 _INSERT = Classified("insert", writes=True)
 _OVERWRITE = Classified("overwrite", writes=True, removes_rows=True)
 _OTHER = Classified("other", writes=True, removes_rows=True)
+# Procedures of `sys` that answer with rows, and change nothing.
+QUESTIONS = ("when", "history", "check")
 _HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
 
 
@@ -65,9 +67,18 @@ def classify(tokens: Sequence[Token]) -> Classified:
     if first == "ALTER":
         removes = ("DROP", "PARTITION") in _pairs(_without_if(words))
         return Classified("alter" if second == "TABLE" else "ddl", writes=True, removes_rows=removes)
+    if first == "CALL" and _is_question(tokens[start + 1 :]):
+        return Classified("ask")
     if first == "LOAD":
         return _OVERWRITE if "OVERWRITE" in words else _INSERT
     return _BY_FIRST_WORD.get(first, _OTHER)
+
+
+def _is_question(tokens: Sequence[Token]) -> bool:
+    """Whether a CALL goes on with `sys.when` or the like."""
+    if len(tokens) < 3 or tokens[1].text != ".":
+        return False
+    return tokens[0].value.lower() == "sys" and tokens[2].value.lower() in QUESTIONS
 
 
 def _outer_words(tokens: Sequence[Token]) -> list[str]:

@@ -19,6 +19,7 @@ StatementKind = Literal[
     "session",
     "view",
     "call",
+    "ask",
     "insert",
     "overwrite",
     "delete",

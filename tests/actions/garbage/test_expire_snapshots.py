@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.actions.context import Context
-from paimark.core.actions.garbage import sweep, watch
+from paimark.core.actions.garbage import sweep
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import action
 from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
@@ -260,7 +260,7 @@ def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
     context: Context, warehouse: Path, monkeypatch: pytest.MonkeyPatch, snapshot: int, count: int
 ) -> None:
     # What seconds tell apart for real: a look at the names before each file.
-    monkeypatch.setattr(watch, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(sweep, "_LOOK_EVERY", 0.0)
     monkeypatch.setattr(sweep, "_AT_ONCE", 1)
     replace_rows(warehouse)
     told: list[str] = []

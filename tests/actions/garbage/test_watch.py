@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from paimark.core.actions.garbage import sweep, watch
+from paimark.core.actions.garbage import sweep
 from paimark.core.actions.plan import Outcome
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
@@ -39,7 +39,7 @@ def history(tmp_path: Path) -> History:
 @pytest.fixture
 def each_file_is_looked_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What seconds tell apart for real."""
-    monkeypatch.setattr(watch, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(sweep, "_LOOK_EVERY", 0.0)
     monkeypatch.setattr(sweep, "_AT_ONCE", 1)
 
 
@@ -107,7 +107,7 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
     history: History, monkeypatch: pytest.MonkeyPatch, branch: str | None, everywhere: float
 ) -> None:
     """In the root itself, and in a branch that is made meanwhile."""
-    monkeypatch.setattr(watch, "_LOOK_EVERYWHERE_EVERY", everywhere)
+    monkeypatch.setattr(sweep, "_LOOK_EVERYWHERE_EVERY", everywhere)
     to_delete, going = history.files.read(TABLE.root().snapshot(12)), only_in_12(history)
     gone_before: set[str] = set()
 
@@ -127,7 +127,7 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
 @pytest.mark.usefixtures("each_file_is_looked_before")
 def test_other_branches_are_looked_at_less_often(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tag that only a copying tool can have made."""
-    monkeypatch.setattr(watch, "_LOOK_EVERYWHERE_EVERY", 0.0)
+    monkeypatch.setattr(sweep, "_LOOK_EVERYWHERE_EVERY", 0.0)
     to_delete, going = history.files.read(TABLE.root().snapshot(12)), only_in_12(history)
 
     def make(number: int) -> None:

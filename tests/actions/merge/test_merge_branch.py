@@ -12,7 +12,7 @@ import pytest
 from paimark.core.actions.change import driver
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
-from paimark.core.actions.merge.scope import where_changed
+from paimark.core.actions.merge.rows import where_changed
 from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.plan import Outcome
 from paimark.core.actions.registry import action

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from paimark.core.actions.context import Context
-from paimark.core.actions.replace.parting import part
+from paimark.core.actions.replace.point_main import part
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import truncation_tag
 from paimark.core.table.lineage.lineage import Lineage

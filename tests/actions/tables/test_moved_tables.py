@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -68,6 +70,23 @@ def settle(context: Context, moving: Moving) -> None:
             done(context, "recover", table)
     if moving.trash:
         done(context, "undrop")
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="there is no other disk")
+def test_a_trash_on_another_disk_takes_no_table(warehouse_template: Path, tmp_path: Path) -> None:
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(warehouse_template, warehouse)
+    with TemporaryDirectory(dir="/dev/shm") as other:
+        if os.stat(other).st_dev == os.stat(warehouse).st_dev:
+            pytest.skip("/dev/shm is on the disk of temporary files")
+        (warehouse / "shop.db/.paimark-trash").symlink_to(other)
+        context, before = context_on(warehouse), contents(warehouse / ORDERS.directory)
+        with pytest.raises(Refused, match="is on another disk than shop"):
+            done(context, "drop-table")
+        if not planned(context, "recover", ORDERS).empty:
+            done(context, "recover")
+        assert contents(warehouse / ORDERS.directory) == before
+        assert os.listdir(other) == []
 
 
 @pytest.mark.parametrize("action", ["drop-table", "undrop", "rename-table"])

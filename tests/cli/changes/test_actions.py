@@ -231,7 +231,7 @@ def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
 def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehouse: Path) -> None:
     dies = (
         "import os, sys\n"
-        "from paimark.core.cli.query.narrator import Narrator\n"
+        "from paimark.core.cli.query.answering import Narrator\n"
         "from paimark.core.cli.main import run\n"
         "Narrator.step = lambda self, line: line.startswith('copied tag') and os._exit(9)\n"
         "run(sys.argv[1:])\n"

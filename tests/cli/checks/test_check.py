@@ -87,6 +87,10 @@ def test_a_person_sees_the_first_rows(
     # A null is told from a column that is not there.
     assert lines[1:11] == ['        {"id":1,"kind":"a"}'] * 6 + ['        {"id":2,"kind":null}'] * 4
     assert "checked.keyed, main at snapshot 1: 1 check, 1 fails: 12 rows" in ran.err
+    called = check("sql", "CALL sys.check('checked.keyed', version => 'fix')", "--output", "json")
+    [row] = called.rows
+    assert (row["name"], row["result"], row["rows"]) == ("many", "fails", 12)
+    assert "fix at snapshot 2: 1 check, 1 fails: 12 rows" in called.err
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import paimark as api
 from paimark.core.actions.rewrite import spark_rewrite
 from paimark.core.spark.client.client import Engine
 from tests.cli.command import Paimark
-from tests.cli.shared_engine import share
+from tests.cli.shared_engine import Shared, share
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 
@@ -78,7 +78,7 @@ def test_only_commits_that_may_hold_the_key_are_looked_at(
         asked.append(told)
         return answer_of(*told)
 
-    monkeypatch.setattr("paimark.core.statements.one_version.answer_of", counted)
+    monkeypatch.setattr("paimark.core.statements.questions.one_version.answer_of", counted)
     assert history("history", "past.keys", "--key", "id=9").out.startswith("snapshot 5, ")
     # The commit with it, behind which snapshots have expired, and the oldest version.
     assert len(asked) == 2
@@ -95,6 +95,39 @@ def test_a_program_reads_rows(history: Paimark) -> None:
         "new": [],
         "before_version": "snapshot.7",
     }
+
+
+def test_a_call_answers_with_rows(history: Paimark) -> None:
+    ran = history("sql", "CALL sys.history('past.keys', key => 'id=1')", "--output", "json")
+    assert [(row["version"], row["change"], row["old"], row["new"]) for row in ran.rows] == [
+        ("snapshot.8", "removed", '{"id":1,"price":-1.0}', None),
+        ("snapshot.6", "changed", '{"price":3.0}', '{"price":-1.0}'),
+        ("snapshot.5", "changed", '{"price":1.0}', '{"price":3.0}'),
+        ("two", "there already", None, '{"id":1,"price":1.0}'),
+    ]
+    asked = "CALL sys.history(key => 'id=1, price=2.0, note=a, b', table => 'past.rows')"
+    assert history("sql", asked, "--read-only", "--output", "json").rows == []
+    assert (
+        len(history("sql", "CALL sys.history('past.rows', 'id=1')", "--limit", "2", "--output", "json").rows)
+        == 2
+    )
+    for wrong, said in {
+        "CALL sys.history('past.keys')": "needs key",
+        "CALL sys.history('past.keys', 'id')": "no column with its value",
+        "CALL sys.history('past.keys', 'id=1', 'x')": "x",
+        "CALL sys.history('past.keys', 'id=1', times => 2)": "sys.history has no times",
+    }.items():
+        failed = history("sql", wrong)
+        assert failed.code == 1 and said in failed.err, wrong
+
+
+def test_python_has_the_changes(past: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paimark.core.spark.client.client.Engine", lambda *told: Shared(engine))
+    table = api.open(past).table("past.keys")
+    found = table.history({"id": 1}, limit=1)
+    assert [(each.version, each.change, each.old) for each in found] == [
+        ("snapshot.8", "removed", ({"id": 1, "price": -1.0},))
+    ]
 
 
 def test_rows_without_a_key(history: Paimark) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paimark.core.actions.context import Counting, Remark
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator
 
 
 def narrated(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:

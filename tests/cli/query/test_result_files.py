@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.cli.options import GlobalOptions
-from paimark.core.cli.query.answering import show_events
-from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.answering import Narrator, show_events
 from paimark.core.cli.query.result import PrintedResult
 from paimark.core.errors import Unavailable
 from paimark.core.spark.arrow import cells_batch

@@ -10,7 +10,7 @@ import pytest
 import paimark as api
 from paimark.core.spark.client.client import Engine
 from tests.cli.command import Paimark
-from tests.cli.shared_engine import share
+from tests.cli.shared_engine import Shared, share
 from tests.paimon import commit, create_table, open_table
 
 PRICES = pa.schema([pa.field("id", pa.int64(), nullable=False), ("price", pa.float64())])
@@ -49,6 +49,27 @@ def test_a_person_reads_since_when(when: Paimark) -> None:
     assert before.startswith("There was none in snapshot 9, ")
     assert hint == "See the change: paimark diff since.prices snapshot.9 snapshot.10"
     assert "  snapshot 11, " in ran.err
+
+
+def test_a_call_and_python_tell_the_same(
+    when: Paimark, prices: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = when("sql", "CALL sys.when('since.prices', 'cost < 0', `to` => '11')", "--output", "json")
+    [row] = ran.rows
+    assert row.pop("time")
+    assert row == {"version": "snapshot.10", "rows": 1, "version_before": "snapshot.9", "expired_between": 0}
+    assert "It began with snapshot 10, " in ran.err
+    every = when("sql", "CALL sys.when('since.prices', 'cost < 0', all => true)", "--output", "json").rows
+    assert [(each["version"], each["rows"]) for each in every][-3:] == [
+        ("snapshot.10", 1),
+        ("snapshot.11", 1),
+        ("snapshot.12", 0),
+    ]
+    none = when("sql", "CALL sys.when('since.prices', 'cost < -5')")
+    assert none.code == 1 and "No row of since.prices satisfies that at snapshot 12" in none.err
+    monkeypatch.setattr("paimark.core.spark.client.client.Engine", lambda *told: Shared(engine))
+    found = api.open(prices).table("since.prices").when("cost < 0", new="snapshot.11")
+    assert (found.version, found.rows, found.before_version) == ("snapshot.10", 1, "snapshot.9")
 
 
 def test_a_program_reads_numbers(when: Paimark) -> None:

@@ -14,7 +14,7 @@ from paimark.core.errors import Refused
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.library.commit import Committed
-from paimark.core.spark.writing.named_target import find_target
+from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.open import open_files
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged

@@ -192,7 +192,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "a-schema-goes-that-a-job-may-use": (("paimark.core.actions.merge.journal.holds_all", _no),),
     "a-branch-without-a-schema-is-not-named": (
-        ("paimark.core.verify.problems.Problems.add_missing_schemas", _nothing),
+        ("paimark.core.verify.report.Problems.add_missing_schemas", _nothing),
     ),
     "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (

@@ -20,7 +20,7 @@ from paimark.core.errors import Unavailable
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.cds import SWITCH
-from paimark.core.spark.launch.workers import kill_workers
+from paimark.core.spark.launch.jvm import kill_workers
 from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
 from tests.actions.acting import context_on, done, planned
 from tests.eventually import eventually

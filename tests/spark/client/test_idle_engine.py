@@ -12,8 +12,7 @@ import pytest
 
 from paimark.core.config import Settings
 from paimark.core.errors import UsageError
-from paimark.core.spark.client.client import Engine
-from paimark.core.spark.client.idle import Idle, idle_seconds
+from paimark.core.spark.client.client import Engine, Idle, idle_seconds
 from paimark.core.spark.launch.session_settings import IDLE_TIMEOUT, SCAN
 from tests.eventually import eventually
 from tests.spark.client.test_engine import session_processes, state_of
@@ -37,7 +36,7 @@ def test_a_faulty_setting_is_named() -> None:
 
 def test_a_statement_left_half_way_does_not_keep_the_process_from_its_end() -> None:
     script = """
-from paimark.core.spark.client.idle import Idle
+from paimark.core.spark.client.client import Idle
 
 def statement():
     idle = Idle(60, print)

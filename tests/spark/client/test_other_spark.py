@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.spark.client.child import EngineProcess
-from paimark.core.spark.client.other_spark import without_other_spark
+from paimark.core.spark.client.child import EngineProcess, without_other_spark
 
 
 def pyspark_of(directory: Path, number: str) -> str:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from paimark.core.spark.client.child import Pause
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.client.pausing import Pause
 from paimark.core.spark.protocol import Finished
 
 # Longer than any test: what goes on before has another reason.
@@ -19,7 +19,7 @@ EVER = 600.0
 ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
 DIES = """
 import os, signal, sys
-from paimark.core.spark.client.pausing import Pause
+from paimark.core.spark.client.child import Pause
 Pause(int(sys.argv[1])).begin({seconds})
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -13,8 +13,8 @@ from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.comparing.restricted import restricted
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table

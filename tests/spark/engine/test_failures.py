@@ -75,9 +75,9 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
         (
             "Job aborted due to stage failure: Task 3 in stage 2.0 failed 4 times, most recent failure: Lost "
             "task 3.3 in stage 2.0 (TID 9) (node2 executor 4): java.io.IOException: No space left on device",
-            "The disk of node2 is full, where Spark keeps what does not fit into memory",
-            "Free some space there, or let spark.local.dir name a larger disk (on a cluster its workers' "
-            "SPARK_LOCAL_DIRS, or YARN's local directories).",
+            "A disk of node2 is full: the warehouse's, or that where Spark keeps what memory can't hold",
+            "Free some space there, or let spark.local.dir name a larger disk for Spark (on a cluster its "
+            "workers' SPARK_LOCAL_DIRS, or YARN's local directories).",
         ),
         (
             "Job 3 cancelled because SparkContext was shut down",

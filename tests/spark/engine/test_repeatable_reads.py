@@ -31,8 +31,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import manifest_list_paths
-from paimark.core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
-from paimark.core.table.tag_times import retained_text
+from paimark.core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name, retained_text
 from paimark.core.travel.states import States
 from tests.actions.acting import context_on, done
 from tests.eventually import eventually

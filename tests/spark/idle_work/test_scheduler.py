@@ -11,8 +11,7 @@ import pytest
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Cancelled
 from paimark.core.spark.idle_work import scheduler
-from paimark.core.spark.idle_work.bounds import QUIET_SECONDS, RESTS, SETTLED_SECONDS
-from paimark.core.spark.idle_work.scheduler import IdleWork
+from paimark.core.spark.idle_work.scheduler import QUIET_SECONDS, RESTS, SETTLED_SECONDS, IdleWork
 from paimark.core.spark.protocol import Prefetch
 
 FIRST, SECOND = Prefetch("SELECT 1"), Prefetch("SELECT 2")

@@ -22,7 +22,7 @@ from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from paimark.core.spark.incremental.packed_keys import PackedNumbers
 from paimark.core.spark.merging.bit_cache import BitCache
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
-from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.merging.narrow import overlap_groups
 from paimark.core.spark.merging.survive import survivors
 from tests.spark.native.merging.test_bitmap import Bucket, Row, buckets, write_files
 

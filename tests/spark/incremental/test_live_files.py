@@ -15,9 +15,8 @@ from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.errors import Corrupt
-from paimark.core.spark.incremental.decoded_manifests import DecodedManifests, ManifestId
-from paimark.core.spark.incremental.live_files import KeptFiles
-from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.incremental.live_files import DecodedManifests, KeptFiles, ManifestId
+from paimark.core.spark.merging.narrow import overlap_groups
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.state import TableFile, TableState, table_state
 from paimark.core.storage.local import LocalFiles

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.launch import cluster
+from paimark.core.spark.launch import cluster, masters
 from paimark.core.spark.launch.cluster import (
     ClusterNode,
     cluster_at,
@@ -19,8 +19,7 @@ from paimark.core.spark.launch.cluster import (
     is_cluster,
     package,
 )
-from paimark.core.spark.launch.masters import masters
-from paimark.core.spark.launch.masters.masters import require_known, require_master
+from paimark.core.spark.launch.masters import require_known, require_master
 from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 

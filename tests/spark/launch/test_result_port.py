@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from paimark.core.spark.launch.session_settings import RESULT_PORT
+from paimark.core.spark.launch.settings import LOOPBACK, ResultPort, result_port
 
 
 def test_here_it_is_the_loopback_whatever_the_driver_is_called() -> None:

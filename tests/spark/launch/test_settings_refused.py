@@ -9,7 +9,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.refused_settings import require_no_redirection
+from paimark.core.spark.launch.session import require_no_redirection
 from tests.spark.engine_fixture import ask
 
 

@@ -10,7 +10,7 @@ import pytest
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch import jvm
 from paimark.core.spark.launch.home import SparkHome, load_spark_env
-from paimark.core.spark.launch.refused_settings import require_possible
+from paimark.core.spark.launch.session import require_possible
 from paimark.core.spark.launch.settings import spark_settings
 
 

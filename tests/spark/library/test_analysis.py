@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.spark.writing.named_target import find_target
+from paimark.core.spark.writing.target import find_target
 from paimark.core.statements.run import CallMode, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath

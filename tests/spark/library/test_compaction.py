@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.actions.compaction.survey import survey
-from paimark.core.cli.checks.doctor_unseen import unseen_rows
+from paimark.core.cli.checks.doctor_readers import unseen_rows
 from paimark.core.errors import Refused
 from paimark.core.spark.library import compaction
 from paimark.core.spark.library.commit import Committed
 from paimark.core.spark.library.written_table import require_own_files
-from paimark.core.spark.writing.named_target import find_target
+from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath

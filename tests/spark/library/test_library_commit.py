@@ -12,8 +12,7 @@ from pyspark.sql import functions as sql
 
 from paimark.core.errors import Refused
 from paimark.core.spark.library.writes import LibraryWrites
-from paimark.core.spark.writing.named_target import find_target
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.local import LocalFiles
 from tests.full_disk import no_file_over
 from tests.interop.written import Table

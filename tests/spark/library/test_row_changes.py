@@ -164,6 +164,13 @@ def test_sources_are_tables_versions_queries_and_the_table_itself(
         f"{scene.table.name}.k WHEN MATCHED THEN DELETE"
     )
     assert [row[0] for row in scene.rows()] == [1, 2, 3]
+    # The keys of so small a source are looked for before the target's rows are sorted.
+    assert "1 row updated, 1 row inserted" in scene.changes(
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (1, 10), (2, 21), (7, NULL), (NULL, 20) AS x(k, v)) s "
+        "ON t.k = s.k + 0L AND s.v = t.v WHEN MATCHED THEN UPDATE SET s = 'same' "
+        "WHEN NOT MATCHED AND s.k > 2 THEN INSERT (k, v) VALUES (s.k, s.v)"
+    )
+    assert scene.rows() == [(1, 10, "same"), (2, 20, "b!"), (3, None, None), (7, None, None)]
 
 
 def test_a_branch_is_changed_and_main_is_not(context: Context, engine: Engine) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from paimark.core.spark.library.commit import LibraryCommit
-from paimark.core.spark.writing.named_target import find_target
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from tests.interop.written import Table

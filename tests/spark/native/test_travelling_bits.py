@@ -13,7 +13,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.merging.model import Bits
-from paimark.core.spark.native.travelling_bits import encoded
+from paimark.core.spark.native.bitmap import encoded
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask
 

@@ -14,7 +14,7 @@ from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.merging.model import MergeFile, Vector
 from paimark.core.spark.merging.opening import file_opener
-from paimark.core.spark.merging.vectors import vector_bits
+from paimark.core.spark.merging.pieces import vector_bits
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage

@@ -15,10 +15,8 @@ from pyspark.sql import SparkSession
 
 from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.streaming import commit_attempts
-from paimark.core.spark.streaming.batch import StreamBatch
-from paimark.core.spark.streaming.batch_commit import commit_batch
-from paimark.core.spark.writing.named_target import find_target
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
+from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage import commits

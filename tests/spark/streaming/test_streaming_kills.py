@@ -21,7 +21,7 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.errors import PaimarkError
-from paimark.core.spark.launch.workers import kill_descendants, kill_workers
+from paimark.core.spark.launch.jvm import kill_descendants, kill_workers
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows

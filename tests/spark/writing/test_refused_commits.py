@@ -15,8 +15,7 @@ from pyspark.sql import SparkSession
 
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, Refused, Unavailable
-from paimark.core.spark.writing.named_target import find_target
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage

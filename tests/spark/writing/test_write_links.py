@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimark.core.errors import Refused
-from paimark.core.spark.writing.named_target import find_target
+from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import contents
 from tests.spark.library.session import writes_of

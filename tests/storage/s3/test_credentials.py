@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.spark.stores.access import s3_identity
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files, options_for_others
 from tests.cli.command import program

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.spark.stores.access import s3_identity
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files, options_for_others
 from paimark.core.storage.s3.s3_files import S3Files

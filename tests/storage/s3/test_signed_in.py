@@ -32,7 +32,7 @@ PROFILES = {
 _READER = """
 import json, sys
 from paimark.core.errors import Unavailable
-from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.spark.stores.access import s3_identity
 from paimark.core.storage.open import open_files
 
 files = open_files(sys.argv[1], json.loads(sys.argv[2]))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from paimark.core.table.layout import TablePath
 from paimark.core.table.timeline.drawing import FOLDED, Drawing
 from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, locate
-from paimark.core.table.timeline.order import in_order
+from paimark.core.table.timeline.weaving import in_order
 
 TABLE = TablePath("shop", "orders")
 MAIN = TABLE.root()

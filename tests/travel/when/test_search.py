@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
-from paimark.core.travel.when.search import Count, Found, first_with_rows
-from paimark.core.travel.when.versions import Version, require_condition
+from paimark.core.travel.when import Count, Found, Version, first_with_rows, require_condition
 
 
 class Table:

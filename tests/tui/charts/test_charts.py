@@ -19,12 +19,10 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
-from paimark.tui.charts.axis import label
-from paimark.tui.charts.chart import Chart
 from paimark.tui.charts.chart_screen import ChartScreen
 from paimark.tui.charts.histogram import histograms
 from paimark.tui.charts.over_time import charts_over_time
-from paimark.tui.charts.plotting import DRAWN, bins_of, counts_of, draw, knows_braille
+from paimark.tui.charts.plotting import DRAWN, Chart, bins_of, counts_of, draw, knows_braille, label
 from paimark.tui.panes.query import QueryPane
 from paimark.tui.query.query_result import QueryResult
 from tests.actions.acting import replace_rows

@@ -13,7 +13,7 @@ from textual.strip import Strip
 from paimark.core.config import Settings
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.tui.dialogs.argument_names import known_lines
+from paimark.tui.dialogs.argument_fields import known_lines
 from paimark.tui.dialogs.confirm import ConfirmScreen
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
 from paimark.tui.session import Session

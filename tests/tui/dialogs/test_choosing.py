@@ -15,8 +15,7 @@ from paimark.core.actions.merge.conflicts import Conflict
 from paimark.core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_resolution
 from paimark.core.errors import Refused
 from paimark.tui.dialogs.conflicts import choosing as choosing_module
-from paimark.tui.dialogs.conflicts.choosing import Choosing
-from paimark.tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
+from paimark.tui.dialogs.conflicts.choosing import Choosing, conflict_columns, conflict_detail
 from paimark.tui.dialogs.record import as_json
 from paimark.tui.widgets.grid.paint import GUTTER, measure, paint_row, visible_columns
 

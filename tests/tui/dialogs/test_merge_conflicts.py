@@ -13,8 +13,7 @@ from paimark.core.config import state_directory
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
 from paimark.tui.dialogs.conflicts import screen
-from paimark.tui.dialogs.conflicts.choosing import Choosing
-from paimark.tui.dialogs.conflicts.kept_file import kept_file
+from paimark.tui.dialogs.conflicts.choosing import Choosing, kept_file
 from tests.paimon import commit, read_rows
 from tests.table.branches import create_branch
 from tests.tui.driving import planning_merge, with_engine

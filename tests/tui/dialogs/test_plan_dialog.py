@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.tui.dialogs.argument_names import known_lines
+from paimark.tui.dialogs.argument_fields import known_lines
 from paimark.tui.dialogs.plan_dialog import PlanDialog
 from paimark.tui.widgets.choices import Choices
 from paimark.tui.widgets.grid.scroll_lines import wrap_line

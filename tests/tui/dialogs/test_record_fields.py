@@ -7,8 +7,7 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
-from paimark.tui.dialogs.data.fields import is_foldable, paragraphs, unfolded
-from paimark.tui.dialogs.record import RecordScreen, as_json, cell_of
+from paimark.tui.dialogs.record import RecordScreen, as_json, cell_of, is_foldable, paragraphs, unfolded
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.detail_strip import Detail

@@ -22,9 +22,9 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.diff.diff import Difference, make_difference
 from paimark.core.travel.requested_version import RequestedVersion
-from paimark.tui.charts.chart import Chart
 from paimark.tui.charts.chart_screen import ChartScreen
 from paimark.tui.charts.over_time import charts_over_time
+from paimark.tui.charts.plotting import Chart
 from paimark.tui.dialogs.confirm import ConfirmScreen
 from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
 from paimark.tui.dialogs.data.columns import ColumnsScreen
@@ -33,13 +33,12 @@ from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.dialogs.help import HelpScreen
-from paimark.tui.dialogs.history import HistoryScreen
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
 from paimark.tui.dialogs.peek import PeekScreen
-from paimark.tui.dialogs.pick import PickDialog, PickOne
+from paimark.tui.dialogs.pick import HistoryScreen, PickDialog, PickOne
 from paimark.tui.dialogs.plan_dialog import PlanDialog
 from paimark.tui.dialogs.record import RecordScreen
-from paimark.tui.query.history import QueryExecution
+from paimark.tui.query.drafts import QueryExecution
 from paimark.tui.query.peeking import Peeking
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.screens.browse import BrowseScreen
@@ -47,7 +46,7 @@ from paimark.tui.screens.jobs import JobsScreen
 from paimark.tui.session import Session, Target
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.painted import Backdrop
+from paimark.tui.widgets.lines import Backdrop
 from paimark.tui.work.engine_room import EngineRoom
 from tests.tui.driving import Sitting, at_events
 

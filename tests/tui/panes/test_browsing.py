@@ -16,7 +16,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.read_tags import read_tag_name
 from paimark.core.table.rows import SnapshotRow
-from paimark.core.travel.times.spoken import HINT
+from paimark.core.travel.times import HINT
 from paimark.tui.console import Console
 from paimark.tui.opening import Opening
 from paimark.tui.panes.record_pane import RecordPane

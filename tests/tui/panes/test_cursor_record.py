@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.figures import clock_time
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.tags import TagRows, TagsPane
 from paimark.tui.session import Target
 from paimark.tui.work.background import ThreadReport

@@ -11,7 +11,7 @@ from textual import events
 from paimark.core.actions.change.operations import stacks
 from paimark.core.config import Settings
 from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.snapshots import SnapshotRows, SnapshotsPane
 from paimark.tui.session import Session
 from tests.actions.acting import ORDERS, context_on

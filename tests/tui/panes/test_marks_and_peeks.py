@@ -13,8 +13,8 @@ import pytest
 from paimark.core.figures import clock_time
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.requested_version import RequestedVersion
-from paimark.tui.records.location_history import LocationHistory
 from paimark.tui.records.marks import Mark, pair_of_change, pair_to_compare, toggled
+from paimark.tui.screens.open_tabs import LocationHistory
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 from tests.conftest import ORDERS

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.storage.local import LocalFiles
-from paimark.core.table.definition.units import unit_of
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.tui.screens.browse import BrowseScreen

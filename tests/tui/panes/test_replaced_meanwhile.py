@@ -12,8 +12,7 @@ from textual.app import App
 from paimark.core.config import Settings
 from paimark.core.storage.local import LocalFiles
 from paimark.tui.panes.branches import BranchesPane
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.savepoints import SavepointsPane
 from paimark.tui.panes.schema import SchemaPane

@@ -20,7 +20,7 @@ from paimark.core.table.timeline.scene import Scene, read_scene
 from paimark.tui.panes.timeline import timeline_pane
 from paimark.tui.panes.timeline.timeline_pane import TimelinePane
 from paimark.tui.panes.timeline.timeline_rows import bar
-from paimark.tui.widgets.ask_line import AskLine
+from paimark.tui.widgets.clean_input import AskLine
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from paimark.core.storage.local import LocalFiles
+from paimark.tui.query.completing import read_known
 from paimark.tui.query.completion import Known, TableNames, complete, tables_named
-from paimark.tui.query.completion_names import read_known
 from tests.paimon import open_table
 from tests.table.branches import create_branch
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.config import state_directory
-from paimark.tui.query.drafts import Drafts, rescued
-from paimark.tui.query.history import history_path, read_history
+from paimark.tui.query.drafts import Drafts, history_path, read_history, rescued
 from paimark.tui.screens import browse
 from tests.tui.driving import querying
 from tests.tui.terminal.test_terminal import Tmux, terminal_in

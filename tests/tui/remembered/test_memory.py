@@ -14,8 +14,7 @@ import pytest
 
 from paimark.core.config import Settings, state_directory
 from paimark.core.table.layout import TablePath
-from paimark.tui.remembered.memory import Memory
-from paimark.tui.remembered.state import GridLook, Spot, State, with_look, with_spot
+from paimark.tui.memory import GridLook, Memory, Spot, State, with_look, with_spot
 from tests.tui.driving import sitting
 
 ORDERS = TablePath("shop", "orders")
@@ -102,8 +101,8 @@ def test_consoles_that_leave_at_once_lose_nothing_of_each_other(tmp_path: Path) 
         import sys
         from paimark.core.config import Settings
         from paimark.core.table.layout import TablePath
-        from paimark.tui.remembered.memory import LAST_PATIENCE, Memory
-        from paimark.tui.remembered.state import GridLook, Spot
+        from paimark.tui.memory import LAST_PATIENCE, Memory
+        from paimark.tui.memory import GridLook, Spot
 
         memory = Memory(Settings(f"/lake{sys.argv[1]}"))
         memory.load()

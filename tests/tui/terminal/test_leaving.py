@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.tui.query.history import read_history
+from paimark.tui.query.drafts import read_history
 from tests.cli.query.test_sql import below
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimark.tui.terminal.links import link_in
+from paimark.tui.terminal.cells import link_in
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from textual.events import Resize
 from textual.geometry import Region, Size
 from textual.strip import Strip
 
-from paimark.tui.widgets.painted import Backdrop, Column, Painted, Row
+from paimark.tui.widgets.lines import Backdrop, Column, Painted, Row
 
 
 class Numbered(Painted):

@@ -14,8 +14,8 @@ import pyarrow as pa
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.tui.session import Session
-from paimark.tui.work.cancelling import PATIENCE, Cancelling
 from paimark.tui.work.engine_room import EngineRoom
+from paimark.tui.work.spark_work import PATIENCE, Cancelling
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch

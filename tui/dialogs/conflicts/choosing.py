@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import threading
+import time
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
 
 from paimark.core.actions.merge.conflict_file import rewrite_choices
-from paimark.core.actions.merge.conflicts import Conflict
+from paimark.core.actions.merge.conflicts import LINE_COLUMNS, NO_ROW, Conflict
 from paimark.core.actions.merge.resolution import Choose, ConflictFile, KeyLine
+from paimark.core.config import state_directory
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.regular_files import open_regular
+from paimark.core.table.layout import TablePath
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.paint import GAP, GUTTER, measure
 
 # Each key takes some hundred bytes of memory. More keys are a task for a script.
 MOST_KEYS = 200_000
@@ -229,3 +239,60 @@ def _first_line(descriptor: int, begin: int, end: int) -> bytes:
             break
         data, begin = data + piece, begin + len(piece)
     return data.partition(b"\n")[0]
+
+
+# Not longer, because the files contain rows of tables.
+_KEPT_DAYS = 30
+_LONGEST = 60
+
+
+def kept_file(warehouse: str, table: TablePath, branch: str) -> str:
+    """The file of a branch's conflicts. Removes old files of other branches."""
+    directory = state_directory() / "conflicts"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    whole = "\0".join((warehouse, table.full_name, branch))
+    named = re.sub(r"[^\w.-]", "_", f"{table.full_name}-{branch}")[:_LONGEST]
+    kept = directory / f"{named}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}.jsonl"
+    for other in {*directory.glob("*.jsonl")} - {kept}:
+        with suppress(OSError):
+            _remove_old(other)
+    return str(kept)
+
+
+def _remove_old(path: Path) -> None:
+    if time.time() - path.stat().st_mtime > _KEPT_DAYS * 86_400:
+        path.unlink()
+
+
+_WIDEST = 32
+# If the three have less room than this, long keys are cut; they themselves never get less than `_LEAST`.
+_ENOUGH, _LEAST = 24, 10
+_NARROW_NAME = 14
+
+
+def conflict_columns(choosing: Choosing, width: int) -> list[GridColumn]:
+    """The key, the column and what is taken; then the sides, in equal shares of the rest of `width` cells."""
+    room = _room(choosing, width, _WIDEST)
+    if room >= _ENOUGH:
+        return _columns(choosing, _WIDEST, min(room, _WIDEST))
+    return _columns(choosing, _NARROW_NAME, max(_LEAST, min(_room(choosing, width, _NARROW_NAME), _WIDEST)))
+
+
+def conflict_detail(conflict: Conflict) -> Detail:
+    """All values of a key in conflict."""
+    values = tuple(NO_ROW if value is None else value for _, value in conflict.named)
+    return Detail(f"key {conflict.key_text}", tuple(conflict.facts), values=values)
+
+
+def _columns(choosing: Choosing, most_of_names: int, most_of_sides: int) -> list[GridColumn]:
+    first, *sides = LINE_COLUMNS
+    names = [GridColumn(name, most=most_of_names) for name in (*choosing.header.keys, first, "taken")]
+    return [*names, *(GridColumn(name, most=most_of_sides) for name in sides)]
+
+
+def _room(choosing: Choosing, width: int, most_of_names: int) -> int:
+    """The cells that are left for each of the sides."""
+    widths = measure(_columns(choosing, most_of_names, _WIDEST), choosing, 0)
+    sides = len(LINE_COLUMNS) - 1
+    gaps = len(GAP) * (len(widths) - 1)
+    return (width - GUTTER - gaps - sum(widths[:-sides])) // sides

@@ -15,9 +15,13 @@ from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
-from paimark.tui.dialogs.conflicts.choosing import SIDES, Choosing
-from paimark.tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
-from paimark.tui.dialogs.conflicts.kept_file import kept_file
+from paimark.tui.dialogs.conflicts.choosing import (
+    SIDES,
+    Choosing,
+    conflict_columns,
+    conflict_detail,
+    kept_file,
+)
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.pick import PickOne
 from paimark.tui.formats import copied_cells

@@ -16,8 +16,7 @@ from paimark.core.errors import PaimarkError, Refused
 from paimark.core.figures import counted
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.diff import Difference
-from paimark.core.travel.diff.page import Page
-from paimark.core.travel.diff.rows import DiffRow, Totals
+from paimark.core.travel.diff.rows import DiffRow, Page, Totals
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.difference import shown
 from paimark.tui.dialogs.difference.page_grid import PageGrid
@@ -28,10 +27,10 @@ from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.theme import Line
+from paimark.tui.widgets.frame import follow_size
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.widgets.query_status import QueryStatus, problem
-from paimark.tui.widgets.size_classes import follow_size
 from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import EngineRoom
 from paimark.tui.work.spark_work import SparkWork

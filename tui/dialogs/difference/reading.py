@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Reading
 from paimark.core.travel.diff.diff import Difference
-from paimark.core.travel.diff.page import Page
-from paimark.core.travel.diff.rows import DiffRow, Totals
+from paimark.core.travel.diff.rows import DiffRow, Page, Totals
 
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine

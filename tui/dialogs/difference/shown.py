@@ -9,8 +9,7 @@ from paimark.core.export.difference_rows import in_short
 from paimark.core.figures import counted
 from paimark.core.text import clean_text, quoted_if_unclear
 from paimark.core.travel.diff.diff import Difference
-from paimark.core.travel.diff.page import Change
-from paimark.core.travel.diff.rows import DiffRow, Totals
+from paimark.core.travel.diff.rows import Change, DiffRow, Totals
 from paimark.tui.dialogs.difference.taking_back import key_of
 from paimark.tui.formats import whole_text
 from paimark.tui.records.sources import GridColumn, Records

@@ -16,7 +16,7 @@ from paimark.core.statements.script import read_script, require_allowed
 from paimark.core.travel.parse.uses import Statement
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.panes.pane import Desk
-from paimark.tui.query.history import keep_statement
+from paimark.tui.query.drafts import keep_statement
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.text_run import TextRun
 from paimark.tui.session import Session

@@ -16,18 +16,14 @@ from paimark.core.spark.protocol import Finished
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.sheets.exports import SheetExports
 from paimark.tui.panes.sheets.running import SheetRuns
-from paimark.tui.panes.sheets.sheet_bar import SheetName
-from paimark.tui.panes.sheets.sheet_job import SheetJob
-from paimark.tui.panes.sheets.sheet_text import SheetText
+from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
+from paimark.tui.panes.sheets.sheet_text import SheetExports, SheetText, narrowed, row_detail, row_text
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.query.completing import Completing
-from paimark.tui.query.drafts import Texts
+from paimark.tui.query.drafts import Texts, history_path, keep_statement, read_history
 from paimark.tui.query.exporting import Export
-from paimark.tui.query.history import history_path, keep_statement, read_history
 from paimark.tui.query.query_result import QueryResult
-from paimark.tui.query.result_rows import narrowed, row_detail, row_text
 from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.query.text_run import TextRun
 from paimark.tui.records.sources import GridColumn
@@ -35,10 +31,10 @@ from paimark.tui.session import Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.lines import line_width
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.lines import Column, line_width
 from paimark.tui.widgets.query_status import QueryStatus
 from paimark.tui.widgets.sql_editor import SqlEditor
+from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import engine_line
 
 _TICK = 0.5
@@ -84,6 +80,7 @@ class QuerySheet(Column):
             "e,f4", "edit", "$EDITOR", tooltip="the statement in $EDITOR (F4 while typing)", id="query.edit"
         ),
         Binding("enter", "cell", "cell", tooltip="the whole value under the cursor", id="query.cell"),
+        Binding("H", "row", "row", tooltip="what happened to this row, commit by commit", id="query.row"),
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
@@ -353,14 +350,33 @@ class QuerySheet(Column):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # In the editor Enter is a new line.
-        return action != "cell" or self.grid.has_focus
+        # In the editor Enter is a new line, and H a letter.
+        return action not in ("cell", "row") or self.grid.has_focus
 
     async def action_cell(self) -> None:
         from paimark.tui.dialogs.record import cell_of
 
         if (cell := cell_of(self.grid)) is not None:
             await self.app.push_screen(cell)
+
+    async def action_row(self) -> None:
+        from paimark.tui.query.asking import history_statement
+
+        index, tables = self.grid.index, {each.table for each in self.result.readings} if self.result else ()
+        if self.result is None or index is None or len(tables) != 1:
+            self.post_message(
+                StatusShown("H asks for a row's history: the rows must be of one table", "warn")
+            )
+            return
+        [label], row = tables, dict(zip(self.result.names, self.result.rows.row(index), strict=True))
+
+        def find(report: ThreadReport[str]) -> None:
+            report(history_statement(self.session.files, label, row))
+
+        def failed(error: PaimarkError) -> None:
+            self.post_message(StatusShown(f"{error.message}. {error.hint}".rstrip(), "warn"))
+
+        Slot(self.app, "row's history", self._prepare_somewhere, failed).ask(find)
 
     def action_leave(self) -> None:
         if self.editor.has_focus and len(self.grid.source):
@@ -384,7 +400,7 @@ class QuerySheet(Column):
             keep_statement(sql, outcome)
 
     async def action_history(self) -> None:
-        from paimark.tui.dialogs.history import HistoryScreen
+        from paimark.tui.dialogs.pick import HistoryScreen
 
         ran = read_history(history_path())
 

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from paimark.tui.panes.sheets.sheet_bar import SheetName
+from textual.app import App
+
+from paimark.core.figures import counted
+from paimark.core.spark.protocol import Finished
+from paimark.tui.formats import copied_cells, whole_text
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import run_key
+from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
+from paimark.tui.query.exporting import Export, Exporting
+from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile
+from paimark.tui.theme import Line
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.work.engine_room import EngineRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +67,73 @@ class SheetText:
 
 def _without_end(text: str) -> str:
     return text.strip().removesuffix(";").strip()
+
+
+class SheetExports:
+    """Runs one export at a time. `changed` is called when one begins or ends."""
+
+    def __init__(self, app: App[Any], room: EngineRoom, job: SheetJob, changed: Callable[[], None]) -> None:
+        self._app = app
+        self._job = job
+        self._changed = changed
+        self._exporting = Exporting(app, room, self._ended)
+
+    @property
+    def running(self) -> Export | None:
+        return self._exporting.export
+
+    async def ask(self, result: QueryResult | None, database: str | None) -> None:
+        """Ask for the file, and export to it. It never overwrites a file."""
+        from paimark.tui.dialogs.export import ExportScreen
+
+        if result is None or not isinstance(result.end, Finished) or not result.names:
+            self._say(f"There are no rows to export: {run_key()} runs the statement", "warn")
+            return
+        what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
+        if result.is_cut:
+            shown = f"{len(result.rows):,}"
+            what = f"All rows, more than the {shown} shown, not sorted or filtered: the statement runs again."
+        await self._app.push_screen(ExportScreen(what), partial(self._export_to, result, database))
+
+    def _export_to(self, result: QueryResult, database: str | None, path: Path | None) -> None:
+        if path is not None:
+            export = self._exporting.start(path, result, database)
+            self._job.begin(f"export to {path}", lambda: "".join(text for text, _ in export.line))
+            self._changed()
+
+    def _ended(self, sentence: str, ink: str) -> None:
+        self._job.end(sentence, ink)
+        self._say(sentence, ink)
+        self._changed()
+
+    def _say(self, text: str, ink: str) -> None:
+        self._app.post_message(StatusShown(text, ink))
+
+
+def row_text(grid: RecordGrid) -> str | None:
+    """The values of the row, separated by tabs; None if the cursor is on no row."""
+    index = grid.index
+    if index is None:
+        return None
+    return copied_cells(grid.source.row(index))
+
+
+def narrowed(grid: RecordGrid, result: QueryResult) -> Line:
+    """What filter and sorting do to the rows. On a low terminal only the status line shows it."""
+    if result.is_cut and grid.order.done:
+        return [(f"   {grid.order.done}: these rows only", "warn")]
+    if not grid.order.filters:
+        return []
+    return [(f"   filtered: {grid.count:,} of them", "warn")]
+
+
+def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:
+    """All fields in full, and the row and column of the cursor."""
+    index, column = grid.index, grid.column
+    if index is None or result is None or not len(result.rows):
+        return Detail()
+    values = tuple(result.rows.row(index))
+    named = zip(result.names, values, strict=True)
+    facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in named)
+    title = "" if column is None else f", column {grid.columns[column].title}"
+    return Detail(f"row {index + 1}", facts, f"{grid.position}{title}", values=values)

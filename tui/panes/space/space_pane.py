@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, PaimarkError
 from paimark.core.figures import size
-from paimark.core.space.first import first_figure
-from paimark.core.space.report import bucket_sentence, sentences
+from paimark.core.space.report import bucket_sentence, first_figure, sentences
 from paimark.core.space.space import space
 from paimark.core.table.operations import log_entries
 from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
 from paimark.tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
-from paimark.tui.panes.space.summary import Summary
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.session import Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.scroll_lines import wrap_line
+from paimark.tui.widgets.lines import Lines
 from paimark.tui.work.background import ThreadReport
 
 # A count that took longer is not repeated automatically.
@@ -188,3 +188,32 @@ class SpacePane(RecordPane[SpaceRows]):
 
 def _again() -> str:
     return f"{key('browse.refresh', 'r')} counts again"
+
+
+_MOST = 3
+_UNKNOWN_WIDTH = 80
+
+
+class Summary(Lines):
+    """A widget as high as its text."""
+
+    DEFAULT_CSS = "Summary { height: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: Sequence[Line] = ()
+
+    def say(self, *lines: Line) -> None:
+        self._said = lines
+        height = len(self.lines(self.size.width or _UNKNOWN_WIDTH))
+        if self.styles.height is None or self.styles.height.value != height:
+            self.styles.height = height
+        self.update_lines()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self.say(*self._said)
+
+    def lines(self, width: int) -> Sequence[Line]:
+        wrapped = [each for line in self._said for each in wrap_line([(" ", ""), *line], width)]
+        return wrapped[:_MOST] or [[("", "")]]

@@ -6,11 +6,9 @@ from collections.abc import Hashable, Sequence
 
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, size
-from paimark.core.space.first import FirstFigure
-from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
+from paimark.core.space.report import BucketRow, FirstFigure, SpaceReport, SpaceRow
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.tui.named_keys import delete_key, key
-from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import (
     DELETE,
     RowAction,
@@ -21,7 +19,7 @@ from paimark.tui.records.row_actions import (
     on_tag,
     why_not_saved,
 )
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records
 from paimark.tui.widgets.detail_strip import Detail
 
 SpaceLine = SpaceRow | BucketRow

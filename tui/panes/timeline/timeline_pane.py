@@ -18,15 +18,13 @@ from paimark.core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
 from paimark.core.table.timeline.lanes import Opened as OpenedRun
 from paimark.core.table.timeline.scene import Scene, read_scene
 from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
-from paimark.core.travel.times.spoken import HINT, read_spoken_time
+from paimark.core.travel.times import HINT, read_spoken_time
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, unfilter_hint
 from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
-from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
-from paimark.tui.panes.timeline.past_events import read_past_events
 from paimark.tui.panes.timeline.row_objects import actions_of
 from paimark.tui.panes.timeline.timeline_rows import (
     COLUMNS,
@@ -35,6 +33,7 @@ from paimark.tui.panes.timeline.timeline_rows import (
     View,
     Woven,
     detail_of,
+    read_past_events,
     unfolded_for,
     version_of,
 )
@@ -42,7 +41,7 @@ from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.terminal.key_order import ROWS
-from paimark.tui.widgets.ask_line import AskLine
+from paimark.tui.widgets.clean_input import AskLine
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot, ThreadReport

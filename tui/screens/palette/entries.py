@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.tui.dialogs.palette import PaletteEntry
-from paimark.tui.screens.palette.query_entries import query_entries
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane import Pane
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 
 if TYPE_CHECKING:
+    from paimark.tui.panes.query import QueryPane
     from paimark.tui.screens.browse import BrowseScreen
 
 
@@ -57,6 +59,7 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
             PaletteEntry(
                 "chart", "records, files and bytes over time, or a histogram", "C", browse.action_chart
             ),
+            PaletteEntry("when", "since when there are rows of a condition", "", browse.ask_when),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
@@ -79,3 +82,27 @@ def _of_the_console(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[P
                 for table in tables
             ]
     return offered
+
+
+def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry]:
+    """`open_pane` goes to the query pane. The entries show the present keys, rebound or not."""
+
+    def entry(name: str, what: str, keys: str, act: Callable[[QueryPane], Awaitable[None]]) -> PaletteEntry:
+        async def run() -> None:
+            from paimark.tui.panes.query import QueryPane
+
+            pane = await open_pane()
+            assert isinstance(pane, QueryPane)
+            await act(pane)
+
+        return PaletteEntry(name, what, keys, run)
+
+    new, close = key("sheet.new", "ctrl+t"), key("sheet.close", "ctrl+g")
+    opened, save = key("sheet.open", "ctrl+f"), key("sheet.save", "ctrl+s")
+    return [
+        entry("new query", "another one beside those there are", new, lambda it: it.action_new()),
+        entry("close query", "the one in view", close, lambda it: it.action_shut()),
+        entry("open file", "a .sql file as a query", opened, lambda it: it.action_open()),
+        entry("save file", "the query to its .sql file", save, lambda it: it.action_save()),
+        entry("save as", "the query to another .sql file", "", lambda it: it.action_save_as()),
+    ]

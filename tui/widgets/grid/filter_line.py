@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input
 
-from paimark.tui.widgets.ask_line import LineBelow
+from paimark.tui.widgets.clean_input import LineBelow
 
 _EXAMPLE = "words  price>10  name=x  name~part  !without"
 _EXAMPLE_OF_WORDS = "words  !without"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimark.tui.remembered.state import GridLook
+from paimark.tui.memory import GridLook
 from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 

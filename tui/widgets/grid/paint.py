@@ -15,7 +15,7 @@ from paimark.core.text import clean_text
 from paimark.core.travel.diff.compared import Fitted
 from paimark.tui.formats import format_value
 from paimark.tui.records.sources import GridColumn, RowSource
-from paimark.tui.terminal.links import link_in
+from paimark.tui.terminal.cells import link_in
 from paimark.tui.theme import Line
 
 GAP = "  "

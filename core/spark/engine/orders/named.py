@@ -9,11 +9,11 @@ import pyarrow as pa
 from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
-from paimark.core.spark.comparing.restricted import restricted
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, opened_scan
+from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.protocol import Analyze, Ask, Reading, Repair, Version, Write
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.records import TableSchema

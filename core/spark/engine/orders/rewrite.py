@@ -28,7 +28,7 @@ from paimark.core.spark.protocol import (
     TaskResult,
     Write,
 )
-from paimark.core.spark.results.sender import SentBatch
+from paimark.core.spark.results.outlet import SentBatch
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name

@@ -16,9 +16,9 @@ from paimark.core.once import once_for_all
 from paimark.core.spark.engine.planned.kept_plans import KeptPlans
 from paimark.core.spark.engine.plans import VIEW_KEY, Node
 from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.job_tag import job_tag
 from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import StageProgress
+from paimark.core.spark.session_conf import job_tag
 
 # look: parse only. plan: plan the query unchanged. show: plan it to show rows; its LIMIT becomes `most`, and
 # leaves the plan. explain: plan the query that an EXPLAIN explains.

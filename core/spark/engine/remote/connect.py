@@ -25,7 +25,7 @@ from paimark.core.spark.engine.planned.uses import pins, read_uses
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
 from paimark.core.spark.launch.home import pyspark_version
-from paimark.core.spark.launch.masters.masters import require_listening
+from paimark.core.spark.launch.masters import require_listening
 from paimark.core.spark.launch.settings import CATALOG_CLASS, CATALOG_NAME
 from paimark.core.spark.library.catalog_settings import (
     EXTENSIONS,
@@ -34,8 +34,8 @@ from paimark.core.spark.library.catalog_settings import (
     jars_to_give,
 )
 from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgress, Start
+from paimark.core.spark.results.outlet import SentBatch
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
-from paimark.core.spark.results.sender import SentBatch
 from paimark.core.spark.stores.addresses import hadoop_address
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert

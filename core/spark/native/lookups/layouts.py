@@ -13,8 +13,7 @@ from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
 from paimark.core.spark.merging.narrow import ages_overlap
 from paimark.core.spark.native.columns import table_types
 from paimark.core.spark.native.state import TableState
-from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.table.definition.column_types import KEY_PREFIX, ColumnType
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"

@@ -23,9 +23,9 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, LOOKUPS
 from paimark.core.spark.merging.model import MergeGroup, MergeRules
 from paimark.core.spark.merging.opening import file_opener
 from paimark.core.spark.merging.survive import by_age
-from paimark.core.spark.native.bitmap import merge_bits
+from paimark.core.spark.native.bitmap import encoded, merge_bits
+from paimark.core.spark.native.conditions import ViewNeeds
 from paimark.core.spark.native.first_rows import SMALL_RESULT
-from paimark.core.spark.native.lookups.footers import Footers
 from paimark.core.spark.native.lookups.layouts import (
     CannotLookUp,
     FileForm,
@@ -36,11 +36,9 @@ from paimark.core.spark.native.lookups.layouts import (
     needs_numbers,
     rules_fields,
 )
-from paimark.core.spark.native.lookups.selected_rows import SelectedRows, selected_rows
-from paimark.core.spark.native.needs import ViewNeeds
+from paimark.core.spark.native.lookups.selected_rows import Footers, SelectedRows, selected_rows
 from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.state import TableFile, TableState
-from paimark.core.spark.native.travelling_bits import encoded
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 

@@ -17,8 +17,7 @@ from typing import Protocol
 from xml.sax.saxutils import quoteattr
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.stores.jars.cached import cached_jars, directory_of, require_checksum
-from paimark.core.spark.stores.jars.lists import JarSet
+from paimark.core.spark.stores.jars.cached import JarSet, cached_jars, directory_of, require_checksum
 
 # Spark's settings for its own resolver; we obey them, too.
 IVY_SETTINGS, REPOSITORIES = "spark.jars.ivySettings", "spark.jars.repositories"

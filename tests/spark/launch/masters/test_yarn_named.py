@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import Unavailable
-from paimark.core.spark.launch.masters.masters import require_master
-from paimark.core.spark.launch.masters.yarn import managers
+from paimark.core.spark.launch.masters import managers, require_master
 
 RM = "yarn.resourcemanager."
 TWO = {"ha.enabled": "true", "ha.rm-ids": "a,b"}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.spark.launch.masters.masters import start_failure
+from paimark.core.spark.launch.masters import start_failure
 
 REPORTS = Path(__file__).parent / "reports"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from paimark.core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
+from paimark.core.spark.native.summary import NOTHING, Bounds, ExactBounds
 from paimark.core.table.records import SchemaField
 from tests.spark.native.test_native_pruning import COLUMNS, VALUES, file_of, schema
 

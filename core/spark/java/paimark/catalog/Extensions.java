@@ -29,6 +29,12 @@ public final class Extensions extends LakeExtensions {
                 return new Lossless();
             }
         });
+        extensions.injectPreCBORule(new AbstractFunction1<>() {
+            @Override
+            public Rule<LogicalPlan> apply(SparkSession session) {
+                return new MergedKeys();
+            }
+        });
         return BoxedUnit.UNIT;
     }
 }

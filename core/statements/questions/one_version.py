@@ -1,0 +1,61 @@
+"""One query of one version of a table after the other, of which some may expire meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.rewrite.spark_rewrite import answer_of
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Ask
+from paimark.core.spark.protocol import Version as Rows
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.version import resolve_version
+from paimark.core.travel.when import Version
+
+_TABLE = "this"
+
+
+def snapshot_of(context: Context, root: Root, version: Version) -> Snapshot | None:
+    """None if it has expired meanwhile."""
+    try:
+        return resolve_version(context.files, root, version.name).snapshot
+    except NotFound:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionQuery:
+    """`SELECT selection FROM the version WHERE condition`, with more behind it.
+
+    Each version is read with the columns of `schema`, so that a renamed column is found under its name of
+    now, and one that a version lacks is null there.
+    """
+
+    context: Context
+    engine: Engine
+    root: Root
+    schema: TableSchema
+    selection: str
+    condition: str
+    progress: Progress
+    more: str = ""
+
+    def rows(self, version: Version) -> tuple[Snapshot, tuple[str, ...]] | None:
+        """The snapshot, and the rows as JSON; None if it has expired meanwhile. Raises the engine's error."""
+        snapshot = snapshot_of(self.context, self.root, version)
+        if snapshot is None:
+            return None
+        # Without the alias, Spark would take WHERE for one, and a column in brackets for its columns.
+        sql = f"SELECT {self.selection} FROM {_TABLE} AS {_TABLE} WHERE {self.condition}{self.more}"
+        at = {_TABLE: Rows(self.root.branch, snapshot.to_json().decode())}
+        ask = Ask(0, self.root.table.full_name, self.schema.to_json().decode(), at, sql)
+        try:
+            return snapshot, answer_of(self.engine, ask, self.progress).rows
+        except PaimarkError:
+            # Reading it may fail because it has expired meanwhile.
+            if snapshot_of(self.context, self.root, version) is None:
+                return None
+            raise

@@ -1,0 +1,73 @@
+"""The script of a `try`: `{this}` is the branch on which it runs, and `{main}` is main."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.quoting import quoted
+from paimark.core.regular_files import read_regular
+from paimark.core.statements.run import action_call, is_action, require_runnable
+from paimark.core.statements.script import ScriptStatement, naming, read_script
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.parse.tokens import iter_tokens
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.working_directory import absolute
+
+_WRITE_THIS = "It runs on a branch: write {this} for that, and {main} to read main."
+_NOT_RUN = "No statement was run."
+
+
+def read_text(path: str) -> str:
+    """Raises `NotFound` and `UsageError`."""
+    try:
+        data = read_regular(Path(absolute(os.path.expanduser(path))))
+        return data.decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {path}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not text in UTF-8", "Save it in that encoding.") from error
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
+
+
+def script_on(text: str, table: TablePath, branch: str) -> list[ScriptStatement]:
+    """The statements of a text, on this branch. Raises an error, which names the statement, for one that may
+    not run, or that writes anything but the branch.
+    """
+    script = read_script(_placed(text, table, branch))
+    for each in script:
+        with naming(each.place, _NOT_RUN):
+            _require_on_branch(each.statement, table, branch)
+    if not any(is_action(each.statement) for each in script):
+        raise UsageError("No statement of the script changes a row", _WRITE_THIS)
+    return script
+
+
+def _placed(text: str, table: TablePath, branch: str) -> str:
+    names = {
+        "this": f"{quoted(table.database)}.{quoted(f'{table.name}$branch_{branch}')}",
+        "main": f"{quoted(table.database)}.{quoted(table.name)}",
+    }
+    tokens = list(iter_tokens(text))
+    for first, word, last in reversed([*zip(tokens, tokens[1:], tokens[2:], strict=False)]):
+        if (first.text, last.text) != ("{", "}"):
+            continue
+        if word.text not in names:
+            raise UsageError(f"{{{word.text}}} is unknown", "There are {this} and {main}.")
+        text = text[: first.start] + names[word.text] + text[last.end :]
+    return text
+
+
+def _require_on_branch(statement: Statement, table: TablePath, branch: str) -> None:
+    require_runnable(statement)
+    if not is_action(statement):
+        if statement.writes and statement.kind != "other":
+            raise UsageError("It writes something besides rows of the branch", _WRITE_THIS)
+        return
+    called, rows = action_call(statement, None)
+    on = called.arguments.get("branch") if rows is None else rows.branch
+    if called.table != table or on != branch or (rows is None and statement.kind != "alter"):
+        what = called.action.name if statement.kind == "call" else statement.tokens[0].upper
+        raise UsageError(f"{what} is not on {{this}}", _WRITE_THIS)

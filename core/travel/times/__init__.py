@@ -1,4 +1,0 @@
-"""Read times that are literals, as people and statements write them.
-
-Begin with `times`.
-"""

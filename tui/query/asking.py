@@ -1,0 +1,55 @@
+"""Statements that ask of a table: since when it has such rows, what happened to the row of a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from paimark.core.errors import UsageError
+from paimark.core.quoting import literal
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.names import parse_table_name, split_system_name
+
+# Values that are the same as a text, in Spark and here.
+_PLAIN = (str, int, date, Decimal)
+
+
+def when_statement(table: TablePath, branch: str | None) -> str:
+    """It asks since when; the person writes the condition."""
+    return _call("when", table, branch, "condition => ''")
+
+
+def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
+    """It asks what happened to a row of the table that a query calls `label`: `shop.orders$branch_b`.
+
+    The row is named by its key, or without one by all its values that are the same as a text. Raises
+    `UsageError` if the row has not the whole key, or nothing to name it by.
+    """
+    database, _, rest = label.partition(".")
+    name = split_system_name(rest)
+    if name.system is not None:
+        raise UsageError(f"{label} is a system table: its rows have no history", "")
+    table = parse_table_name(f"{database}.{name.table}")
+    schema = Lineage(files, branch_root(files, table, name.branch)).require_schema()
+    known = {
+        each.name: str(row[each.name]).lower() if isinstance(row[each.name], bool) else str(row[each.name])
+        for each in schema.fields
+        if isinstance(row.get(each.name), _PLAIN) and "," not in str(row[each.name])
+    }
+    keys = schema.primary_keys or tuple(known)
+    if lacking := [each for each in keys if each not in known]:
+        raise UsageError(f"The row has no {', '.join(lacking)}, which its key has", "Select it, too.")
+    if not keys:
+        raise UsageError(f"The row has no column of {label} to name it by", "Select one.")
+    key = ", ".join(f"{each}={known[each]}" for each in keys)
+    return _call("history", table, name.branch, f"key => {literal(key)}")
+
+
+def _call(procedure: str, table: TablePath, branch: str | None, argument: str) -> str:
+    on_branch = "" if branch is None else f", branch => {literal(branch)}"
+    return f"CALL sys.{procedure}(table => {literal(table.full_name)}, {argument}{on_branch})"

@@ -1,4 +1,0 @@
-"""The state that the console keeps between sessions: the last location, and the layout of grids.
-
-Begin with `memory`.
-"""
