@@ -98,7 +98,7 @@ class BrowseScreen(Backdrop):
         self.dialogs = RowDialogs(self.app, self.session, self.tabs, self.rows, self.say)
         self._summary = TableSummary(self.app, self.session, self.tabs, self.breadcrumb, self.say)
         self._difference_lookup = DifferenceLookup(
-            self.app, self.session, self.rows, self.say, self.prepare_statement
+            self.app, self.session, self.rows, self.say, self.prepare_statement, self.dialogs.plan
         )
         # Who names a table wants its rows.
         self.set_focus((self.snapshots if self.session.settings.start else self.tables).grid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DifferenceLookup:
-    """`prepare` gets the statement of a difference if the person asks for it."""
+    """`prepare` gets the statement of a difference if the person asks for it; `plan` opens a plan."""
 
     def __init__(
         self,
@@ -33,12 +33,14 @@ class DifferenceLookup:
         rows: SelectedRows,
         say: Say,
         prepare: Callable[[str], Awaitable[None]],
+        plan: Callable[[str, Target, dict[str, object]], Awaitable[None]],
     ) -> None:
         self.shown: Difference | None = None
         self._session = session
         self._rows = rows
         self._say = say
         self._prepare = prepare
+        self._plan = plan
         self._app = app
 
     async def open(self, target: Target) -> None:
@@ -74,9 +76,11 @@ class DifferenceLookup:
             self.shown = self.shown if moved else difference
             return moved
 
-        async def closed(statement: str | None) -> None:
-            if statement is not None:
-                await self._prepare(statement)
+        async def closed(result: str | Mapping[str, object] | None) -> None:
+            if isinstance(result, str):
+                await self._prepare(result)
+            elif result is not None:
+                await self._plan("restore-rows", target, dict(result))
 
         screen = DifferenceScreen(
             self._session.room,

@@ -77,7 +77,7 @@ class RowDialogs:
 
         async def chosen(dropped: DroppedTable | None) -> None:
             if dropped is not None:
-                await self._plan(name, Target(dropped.table), {"id": dropped.id})
+                await self.plan(name, Target(dropped.table), {"id": dropped.id})
 
         labels = {
             f"{each.table.full_name}, dropped {minute(each.dropped_at)}, {each.id}": each for each in known
@@ -104,7 +104,7 @@ class RowDialogs:
         if not by_name and (reason := declared.why_not(row)):
             self._say(reason, "warn")
         else:
-            await self._plan(name, target, dict[str, object](declared.of(row)))
+            await self.plan(name, target, dict[str, object](declared.of(row)))
 
     async def open_protection(self) -> None:
         """Open the dialog that protects the branch under the cursor from stock expiry."""
@@ -117,7 +117,7 @@ class RowDialogs:
         if branch in (None, MAIN):
             self._say("Go to a branch: main is expired by its own options", "warn")
             return
-        await self._plan(PROTECTING, target, protection_of(branch))
+        await self.plan(PROTECTING, target, protection_of(branch))
 
     async def _act_on_several(self, name: str, target: Target) -> bool:
         """Act on all marked rows, or say why not; False if the action is for one row."""
@@ -127,7 +127,7 @@ class RowDialogs:
         if marked.why_not:
             self._say(marked.why_not, "warn")
         else:
-            await self._plan(name, target, dict(marked.arguments))
+            await self.plan(name, target, dict(marked.arguments))
         return True
 
     async def _act_on_object(self, name: str, target: Target) -> bool:
@@ -143,7 +143,7 @@ class RowDialogs:
             self._say(actions.why_none, "warn")
         elif len(actions.choices) == 1:
             [only] = actions.choices
-            await self._plan(only.action, target, dict(only.arguments))
+            await self.plan(only.action, target, dict(only.arguments))
         else:
             await self._choose(name, target, actions.choices)
         return True
@@ -153,7 +153,7 @@ class RowDialogs:
 
         async def chosen(choice: RowAction | None) -> None:
             if choice is not None:
-                await self._plan(choice.action, target, dict(choice.arguments))
+                await self.plan(choice.action, target, dict(choice.arguments))
 
         labels = {choice.label: choice for choice in choices}
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
@@ -172,7 +172,7 @@ class RowDialogs:
         table = parse_table_name(change.plan.table)
         await self._push(PlanDialog(self._session, change.action, table, change.plan.arguments, change))
 
-    async def _plan(self, name: str, target: Target, arguments: dict[str, object]) -> None:
+    async def plan(self, name: str, target: Target, arguments: dict[str, object]) -> None:
         from paimark.core.actions.registry import action
         from paimark.tui.dialogs.plan_dialog import PlanDialog
 

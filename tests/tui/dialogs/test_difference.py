@@ -21,6 +21,7 @@ from paimark.core.travel.diff.versions import parse_version
 from paimark.tui.dialogs.difference import shown
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.difference.reading import DifferenceReading
+from paimark.tui.dialogs.difference.taking_back import why_not
 from paimark.tui.panes.query import QueryPane
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
@@ -174,6 +175,41 @@ async def test_without_keys_whole_rows_are_counted_and_a_difference_can_be_cance
         await console.press("escape")
         await console.sees("all.csv was not written: the difference was closed")
         may_end.set()
+
+
+async def test_marked_rows_become_what_they_were(engine_warehouse: Path, engine: Engine) -> None:
+    name = "looked.repaired"
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["order_id"], options={"bucket": "1"})
+    commit(engine_warehouse, name, orders((1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)))
+    commit(engine_warehouse, name, orders((1, "x", 1.0), (2, "x", 2.0), (3, "x", 3.0)))
+    session = with_engine(engine_warehouse, engine)
+    async with sitting(engine_warehouse, (80, 24), session=session) as console:
+        await console.sees("▾ ")
+        await to_table(console, name)
+        await console.press("1", "g", "equals_sign")
+        await console.sees("0 added, 0 removed, 3 changed", "3  customer: c -> x")
+        await console.press("space", "space", "space", "k", "space")
+        await console.sees("* ~ changed         1", "  ~ changed           2", "* ~ changed         3")
+        await console.press("t")
+        await console.sees("restore-rows · looked.repaired", "2 rows become what they were")
+
+
+@pytest.mark.parametrize(
+    ("table", "versions", "why"),
+    [
+        ("orders", ("3", "other"), "are of two branches"),
+        ("events", ("1", "1"), "Without a primary key"),
+        ("orders", ("1", "3"), ""),
+    ],
+)
+def test_where_rows_can_be_taken_back(
+    warehouse: Path, table: str, versions: tuple[str, str], why: str
+) -> None:
+    create_branch(warehouse, "shop.orders", "other", "v2")
+    files, path = LocalFiles(str(warehouse)), TablePath("shop", table)
+    old, new = (parse_version(files, path, each) for each in versions)
+    difference = make_difference(files, path, old, new)
+    assert why in why_not(difference) and bool(why) == bool(why_not(difference))
 
 
 def test_a_row_says_what_changed_in_it_and_whole_rows_say_all() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -21,6 +21,7 @@ from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.difference import shown
 from paimark.tui.dialogs.difference.page_grid import PageGrid
 from paimark.tui.dialogs.difference.reading import Counted, DifferenceReading
+from paimark.tui.dialogs.difference.taking_back import Marked, arguments_of, key_of, why_not
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.named_keys import cancel_key, key
@@ -38,11 +39,12 @@ _MOST_NAME = 24
 _TICK = 0.5
 _LOOKING = "Looking the two versions up"
 _STARTING = "Counting the rows that differ"
-_FOR_ROWS = ("choose", "record", "copy", "next", "previous")
+_FOR_ROWS = ("choose", "record", "copy", "next", "previous", "mark", "take_back")
 
 
-class DifferenceScreen(Dialog[str]):
-    """The result is its statement, if the person wants it in the query pane. Closing cancels its reads.
+class DifferenceScreen(Dialog[str | Mapping[str, object]]):
+    """The result is its statement, if the person wants it in the query pane, or the arguments of
+    `restore-rows` for the marked rows. Closing cancels its reads.
 
     It opens before the versions are looked up, so that it gets the keys typed meanwhile.
     """
@@ -75,6 +77,14 @@ class DifferenceScreen(Dialog[str]):
         Binding(
             "s", "statement", "SQL", tooltip="the statement into the query pane", id="difference.statement"
         ),
+        Binding("space", "mark", "mark", tooltip="mark the row for t", id="difference.mark"),
+        Binding(
+            "t",
+            "take_back",
+            "take back",
+            tooltip="the marked rows, or this one, become what they were in the older version",
+            id="difference.take_back",
+        ),
         hidden("difference.again", "r", "again", "count again"),
         hidden("difference.close", "D,q", "close", "close"),
     ]
@@ -99,6 +109,7 @@ class DifferenceScreen(Dialog[str]):
         self._choice = shown.Choice(None, "all", 0, 0)
         self._page = Page(limit=shown.PAGE_ROWS)
         self._rows: Sequence[DiffRow] = ()
+        self._marked: Marked = {}
         self._problem: PaimarkError | None = None
         self._head = QueryStatus()
         self._state = QueryStatus()
@@ -198,16 +209,19 @@ class DifferenceScreen(Dialog[str]):
 
     def _take_page(self, rows: list[DiffRow]) -> None:
         self._spark, self._rows = None, rows
+        self._show_rows(0)
+        self._tick()
+
+    def _show_rows(self, at: int) -> None:
         only = self._page.only
         first = self._difference.pairs[only].name if isinstance(only, int) else None
         self._grid.show(
-            shown.rows_shown(self._difference, rows, first),
+            shown.rows_shown(self._difference, self._rows, first, self._marked),
             shown.columns_of(self._difference),
             note="No rows of that kind.",
-            is_cut=self._choice.lines > len(rows),
+            is_cut=self._choice.lines > len(self._rows),
         )
-        self._grid.move_to(0)
-        self._tick()
+        self._grid.move_to(at)
 
     def _failed(self, error: PaimarkError) -> None:
         self._spark, self._problem = None, error
@@ -320,6 +334,35 @@ class DifferenceScreen(Dialog[str]):
         if (row := self._row()) is not None:
             await self.app.push_screen(RecordScreen(shown.facts_of(self._difference, row)))
 
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or remove its mark, and go to the next."""
+        index, row = self._grid.index, self._row()
+        if index is None or row is None or self._says_why_not():
+            return
+        if self._marked.pop(key_of(row), None) is None:
+            self._marked[key_of(row)] = row
+        self._show_rows(min(index + 1, len(self._rows) - 1))
+        marked = counted(len(self._marked), "row")
+        take = key("difference.take_back", "t")
+        self.post_message(StatusShown(f"{marked} marked: {take} gives them what they were"))
+
+    def action_take_back(self) -> None:
+        row = self._row()
+        rows = [*self._marked.values()] or ([] if row is None else [row])
+        if not rows or self._refuses() or self._says_why_not():
+            return
+        arguments = arguments_of(self._difference, rows)
+        if arguments is None:
+            self.post_message(StatusShown("Keys of this type: use :restore-rows, where", "warn"))
+        else:
+            self._leave(arguments)
+
+    def _says_why_not(self) -> bool:
+        """Say why no row can be taken back, if that is so."""
+        if reason := why_not(self._difference):
+            self.post_message(StatusShown(clean_text(reason), "warn"))
+        return bool(reason)
+
     def action_copy(self) -> None:
         if (row := self._row()) is not None:
             self.app.post_message(Copied(shown.copied(row)))
@@ -370,7 +413,7 @@ class DifferenceScreen(Dialog[str]):
         if not self.take_filter_away():
             self._leave(None)
 
-    def _leave(self, statement: str | None) -> None:
+    def _leave(self, result: str | Mapping[str, object] | None) -> None:
         if self._exporting.busy:
             lost = f"{clean_text(self._written_to)} was not written: the difference was closed"
             self.app.post_message(StatusShown(lost, "warn"))
@@ -379,7 +422,7 @@ class DifferenceScreen(Dialog[str]):
             for slot in (self._counting, self._paging, self._exporting):
                 slot.drop()
             self._spark.cancel()
-        self.dismiss(statement)
+        self.dismiss(result)
 
 
 def _writing(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from paimark.core.export.difference_rows import in_short
@@ -10,6 +10,7 @@ from paimark.core.figures import counted
 from paimark.core.text import clean_text, quoted_if_unclear
 from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import Change, DiffRow, Totals
+from paimark.tui.dialogs.difference.taking_back import key_of
 from paimark.tui.formats import whole_text
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.theme import Line
@@ -62,12 +63,15 @@ def columns_of(difference: Difference) -> tuple[GridColumn, ...]:
     return (GridColumn("change"), GridColumn("times", "number"), GridColumn("row", most=_WIDEST))
 
 
-def rows_shown(difference: Difference, rows: Sequence[DiffRow], first: str | None) -> Records[DiffRow]:
+def rows_shown(
+    difference: Difference, rows: Sequence[DiffRow], first: str | None, marked: Container[str] = ()
+) -> Records[DiffRow]:
     """`first` is the column whose change is named first."""
 
     def values(row: DiffRow) -> Sequence[object]:
         lead: tuple[object, ...] = tuple(row.key.values()) if difference.keys else (row.times,)
-        return SIGNS[row.change], *lead, in_short(row, first)
+        mark = "* " if key_of(row) in marked else ""
+        return mark + SIGNS[row.change], *lead, in_short(row, first)
 
     return Records(rows, values, lambda row: (row.change, repr(row.key), id(row)))
 
