@@ -175,7 +175,7 @@ def test_read_only_mode_refuses_every_action(
     before = tree(warehouse)
     for action in ACTIONS.values():
         required = [each for each in action.arguments if each.required]
-        given = [word for each in required for word in (f"--{each.name}", "1" if each.takes is int else "x1")]
+        given = [word for each in required for word in (each.option, "1" if each.takes is int else "x1")]
         ran = paimark(*words, action.name, "shop.orders", *given, "--yes")
         assert (action.name, ran.code, ran.out) == (action.name, 1, "")
         assert "read-only" in ran.err
@@ -225,7 +225,7 @@ def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
         ran = paimark(action.name, "--help")
         assert ran.code == 0
         for argument in action.arguments:
-            assert f"--{argument.name.replace('_', '-')}" in ran.out
+            assert argument.option in ran.out
 
 
 def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehouse: Path) -> None:
