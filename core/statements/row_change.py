@@ -13,6 +13,7 @@ from paimark.core.actions.plan import Item, Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import nothing_lost, streams_skip
 from paimark.core.errors import FileMissing
+from paimark.core.figures import counted
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Failed, Run
 from paimark.core.statements.call import ActionCall
@@ -124,7 +125,7 @@ class RowChanges(RowStatement):
 
 
 def _lost(command: str, count: int, unit: str, most: str = "at most ") -> Item:
-    text = _LOST[command].format(f"{most}{count:,} {unit}{'' if count == 1 else 's'}")
+    text = _LOST[command].format(f"{most}{counted(count, unit)}")
     return Item("loses", text, "rows-replaced", is_grave=True, count=count, unit=f"{unit}s")
 
 

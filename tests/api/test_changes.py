@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import paimark
 from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
 from tests.actions.acting import contents
-from tests.paimon import open_table, read_rows
+from tests.paimon import create_table, open_table, read_rows
 
 # No engine expires anything here.
 OPTIONS = {VERIFY_WAIT_OPTION: "1 ms"}
@@ -36,6 +37,12 @@ def test_savepoints_are_made_and_deleted(orders: paimark.Table) -> None:
     assert isinstance(gone, paimark.SavepointDeleted)
     # Its own list of manifests.
     assert (gone.savepoint_id, gone.freed_files, orders.savepoints()) == (1, 1, [])
+
+
+def test_a_compaction_without_files_has_zeros(warehouse: Path) -> None:
+    create_table(warehouse, "shop.bare", pa.schema([("n", pa.int64())]))
+    done = paimark.open(warehouse, options=OPTIONS).table("shop.bare").compact()
+    assert (done.snapshot_id, done.files_before, done.changelog_records) == (None, 0, 0)
 
 
 def test_a_savepoint_that_is_not_due_is_not_made(orders: paimark.Table) -> None:

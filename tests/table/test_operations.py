@@ -96,8 +96,9 @@ def test_what_an_unreleased_version_wrote_is_listed_and_never_undone(files: File
     path = TABLE.operation(1, "a1")
     files.create(path, json.dumps(old).encode())
     add(files, "b2")
-    rows = [*system_table("operations").read(files, TABLE.root())]
-    assert [row[-1] for row in rows] == [
+    listed = system_table("operations")
+    take_back = [column.name for column in listed.columns].index("take_back")
+    assert [row[take_back] for row in listed.read(files, TABLE.root())] == [
         "an unreleased version of Paimark wrote it, and it can't be taken back",
         "it can't be taken back",
     ]

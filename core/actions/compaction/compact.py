@@ -148,7 +148,7 @@ def _outcome(
             "bytes_before": gone[1],
             "files_after": new[0],
             "bytes_after": new[1],
-            "changelog_records": None if made is None else made.changelog_record_count or 0,
+            "changelog_records": (made and made.changelog_record_count) or 0,
         },
     )
 

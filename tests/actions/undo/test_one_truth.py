@@ -17,6 +17,8 @@ from tests.actions.acting import ORDERS, applied, done, item, planned, replace_r
 UNDO = "paimark undo shop.orders"
 Prepare = Callable[[Context], object]
 
+_TAKE_BACK = [column.name for column in system_table("operations").columns].index("take_back")
+
 
 def _nothing(context: Context) -> None:
     return
@@ -75,14 +77,14 @@ def test_all_say_the_same_of_the_way_back(context: Context, case: str) -> None:
     assert applied(context, plan).undo == command
     last = read_operations(context.files, ORDERS)[-1]
     assert last.action == name
-    listed = list(system_table("operations").read(context.files, ORDERS.root()))[-1][-1]
+    listed = list(system_table("operations").read(context.files, ORDERS.root()))[-1][_TAKE_BACK]
     undo = planned(context, "undo")
     if command == UNDO:
         assert listed == UNDO and undo.undoes == last.token
         assert undo.undo == "paimark redo shop.orders"
         done(context, "undo")
         taken = list(system_table("operations").read(context.files, ORDERS.root()))[-1]
-        assert taken[-1] == "paimark redo shop.orders" and taken[1] == "undo"
+        assert taken[_TAKE_BACK] == "paimark redo shop.orders" and taken[1] == "undo"
     else:
         assert undo.undoes != last.token and listed != UNDO
         assert command in str(listed)
