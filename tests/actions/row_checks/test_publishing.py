@@ -122,6 +122,7 @@ def test_a_merge_is_checked_as_main_will_be(
     assert planned(context, "merge-branch", table=table, name="fix", up_to=2).empty
 
 
+@pytest.mark.parametrize("table", ["keyed", pytest.param("plain", marks=pytest.mark.long)], indirect=True)
 def test_what_main_gets_meanwhile_is_checked_again(
     context: Context, table: TablePath, tmp_path: Path
 ) -> None:

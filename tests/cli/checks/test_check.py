@@ -58,7 +58,10 @@ RULES = """
 
 @pytest.mark.parametrize(
     ("table", "rows"),
-    [("checked.keyed", [1, 0, 1, 1, 1, 0, 1, 1]), ("checked.plain", [1, 1, 1, 1, 1, 0, 1, 2])],
+    [
+        ("checked.keyed", [1, 0, 1, 1, 1, 0, 1, 1]),
+        pytest.param("checked.plain", [1, 1, 1, 1, 1, 0, 1, 2], marks=pytest.mark.long),
+    ],
 )
 def test_a_branch_is_checked_beside_main(check: Paimark, tmp_path: Path, table: str, rows: list[int]) -> None:
     path = tmp_path / "checks.sql"

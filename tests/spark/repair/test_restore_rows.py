@@ -64,7 +64,7 @@ def test_a_row_that_several_commits_changed_is_a_conflict(
     assert t.rows == [[*FIRST[0], None], [*FIRST[1], None], [*FIRST[2], None], [*FIRST[3], 5]]
 
 
-@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("vectors", [pytest.param(False, marks=pytest.mark.long), True])
 def test_rows_without_a_key_go_and_come_back(
     engine: Engine, engine_warehouse: Path, judge: Judge, vectors: bool
 ) -> None:

@@ -60,7 +60,7 @@ def test_a_row_that_changed_since_is_a_conflict(engine: Engine, engine_warehouse
 APPEND: dict[str, Any] = {"partitions": ("p",), "options": {"bucket": "-1"}}
 
 
-@pytest.mark.parametrize("vectors", [False, True])
+@pytest.mark.parametrize("vectors", [pytest.param(False, marks=pytest.mark.long), True])
 def test_files_leave_as_they_came(
     engine: Engine, engine_warehouse: Path, judge: Judge, vectors: bool
 ) -> None:
