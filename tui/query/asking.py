@@ -57,4 +57,4 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
 
 def _call(procedure: str, table: TablePath, branch: str | None, argument: str) -> str:
     on_branch = "" if branch is None else f", branch => {literal(branch)}"
-    return f"CALL sys.{procedure}(table => {literal(table.full_name)}, {argument}{on_branch})"
+    return f"CALL sys.{procedure}(table => {literal(table.full_name)}{on_branch}, {argument})"

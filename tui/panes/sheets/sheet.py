@@ -38,6 +38,8 @@ from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import engine_line
 
 _TICK = 0.5
+# So ends a call whose last argument the person writes: the cursor goes between the quotes.
+_TO_WRITE = "'')"
 # So many lines of the grid stay: the titles, and some rows.
 _FEW_ROWS = 4
 _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
@@ -191,6 +193,8 @@ class QuerySheet(Column):
     def prepare(self, sql: str) -> None:
         """Put a statement into the editor, ready to run; ctrl+z restores the old text."""
         self.set_text(sql)
+        if sql.endswith(_TO_WRITE):
+            self.editor.move_cursor_relative(columns=-2)
         self.screen.set_focus(self.editor)
 
     # Running
