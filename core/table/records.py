@@ -39,6 +39,8 @@ ListName = Annotated[str, msgspec.Meta(pattern=r"^manifest-list-[\w.-]+\Z")]
 # How the commit users of all commits of Paimark begin, and of its streams: then comes the query's id.
 COMMIT_USER = "paimark-"
 STREAM_USER = f"{COMMIT_USER}stream-"
+# Commits of these kinds leave the rows as they are.
+ROWLESS = ("COMPACT", "ANALYZE")
 
 
 def query_of(commit_user: str) -> str:

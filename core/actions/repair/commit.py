@@ -1,4 +1,7 @@
-"""Commit a repair: like any writer's commit it takes no lock and no journal."""
+"""What `revert` and `restore-rows` share: which tables, a look at keys, and the commit.
+
+Like any writer's commit it takes no lock and no journal.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,15 @@ from paimark.core.actions.checks import require_allowed, require_unmoved
 from paimark.core.actions.compaction.compact import committed
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, writing_refusals
+from paimark.core.actions.repair.changes import CHANGED, CONFLICT, KeyedChanges
+from paimark.core.actions.repair.found import Example, Found
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, writing_refusals
 from paimark.core.spark.protocol import Repair, Version
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.records import TableSchema
-
-# Commits of these kinds leave the rows as they are.
-ROWLESS = ("COMPACT", "ANALYZE")
 
 
 def order_of(start: RewriteBase, plan: Plan, versions: dict[str, Version], done: str) -> Repair:
@@ -88,6 +90,19 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
             Refusal(f"{table.full_name} has a MAP column, and maps can't be compared", "Roll back instead.")
         )
     return refusals
+
+
+def look_at_keys(
+    context: Context, start: RewriteBase, versions: dict[str, Version], queries: KeyedChanges
+) -> tuple[Found, list[Refusal]]:
+    """What a repair of keys would change, with the first conflicts, and why it can't."""
+    found = Found.of(run_query(context, start, versions, queries.summary, context.progress))
+    if found.number(CONFLICT):
+        listed = run_query(context, start, versions, queries.conflicts, context.progress)
+        found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
+    changes = found.number(CHANGED) or found.number(CONFLICT)
+    older = makes_older(start.schema, start.root.table.full_name) if changes else None
+    return found, [] if older is None else [older]
 
 
 def makes_older(schema: TableSchema, name: str) -> Refusal | None:

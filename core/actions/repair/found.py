@@ -62,19 +62,14 @@ class Found:
     lost: int = 0
 
     @classmethod
-    def of(cls, answers: Sequence[Mapping[str, Any]], conflicts: Sequence[Example] = ()) -> Found:
+    def of(cls, answers: Sequence[Mapping[str, Any]]) -> Found:
         return cls(
             {each["kind"]: each["n"] for each in answers},
             {each["kind"]: Example.of(each["example"]) for each in answers if each.get("example")},
-            conflicts,
         )
 
     def number(self, kind: str) -> int:
         return self.counts.get(kind, 0)
-
-    @property
-    def is_nothing(self) -> bool:
-        return not any(self.counts.values())
 
     def changes(self, choice: str) -> bool:
         """Whether any row is to change."""

@@ -16,16 +16,15 @@ from msgspec.structs import replace
 from paimark.core.actions.checks import fingerprint, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import BACK, CHANGED, CONFLICT, GO, NOW, THEN, OneVersion
+from paimark.core.actions.repair.changes import BACK, GO, NOW, THEN, OneVersion
 from paimark.core.actions.repair.commit import (
-    ROWLESS,
     apply_repair,
     kept_history,
-    makes_older,
+    look_at_keys,
     order_of,
     writing_repairs,
 )
-from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Example, Found
+from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Found
 from paimark.core.actions.repair.meant import meant_rows
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
@@ -40,7 +39,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.records import Snapshot, TableSchema, is_same_commit
+from paimark.core.table.records import ROWLESS, Snapshot, TableSchema, is_same_commit
 from paimark.core.travel.version import Resolved
 
 # Of more commits since the version nobody looks which rows several of them changed.
@@ -218,14 +217,7 @@ def _told_of_conditions() -> Iterator[None]:
 def _keyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:
     if is_same_commit(seen.version.snapshot, seen.start.head.snapshot):
         return Found(), []
-    start, queries, versions = seen.start, seen.queries, seen.versions
-    found = Found.of(run_query(context, start, versions, queries.summary, context.progress))
-    if found.number(CONFLICT):
-        listed = run_query(context, start, versions, queries.conflicts, context.progress)
-        found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
-    older = makes_older(start.schema, start.root.table.full_name)
-    changes = found.number(CHANGED) or found.number(CONFLICT)
-    return found, [older] if older is not None and changes else []
+    return look_at_keys(context, seen.start, seen.versions, seen.queries)
 
 
 def _unkeyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:

@@ -18,7 +18,6 @@ from paimark.core.actions.repair.changes import (
     BACK,
     BASE,
     BASE_NOW,
-    CHANGED,
     CONFLICT,
     GO,
     NOW,
@@ -26,15 +25,14 @@ from paimark.core.actions.repair.changes import (
     OneCommit,
 )
 from paimark.core.actions.repair.commit import (
-    ROWLESS,
     apply_repair,
     kept_history,
-    makes_older,
+    look_at_keys,
     order_of,
     writing_repairs,
 )
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
-from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Example, Found
+from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Found
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.said import engine_of, may_be_overwritten, nothing_lost, streams_skip
@@ -49,7 +47,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import FileFacts
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import ROWLESS, Snapshot
 from paimark.core.travel.version import resolve_version
 
 _COMPACT = "Compact it with --full first: that joins the marks with their files."
@@ -205,7 +203,7 @@ def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _C
 def _keyed(
     context: Context, seen: _Commit, *, is_refused: bool
 ) -> tuple[Found | None, list[Step], list[Refusal]]:
-    start, name = seen.start, seen.start.root.table.full_name
+    start = seen.start
     steps = [Step("read", seen.where, "the files that differ, before and after it and now")]
     refusals = []
     if seen.before is not None:
@@ -213,14 +211,7 @@ def _keyed(
         refusals = column_refusals(then, f"snapshot {seen.before.id}", start)
     if is_refused or refusals:
         return None, steps, refusals
-    queries, versions = seen.queries(context.files), seen.versions
-    found = Found.of(run_query(context, start, versions, queries.summary, context.progress))
-    if found.number(CONFLICT):
-        listed = run_query(context, start, versions, queries.conflicts, context.progress)
-        found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
-    older = makes_older(start.schema, name)
-    if older is not None and (found.number(CHANGED) or found.number(CONFLICT)):
-        refusals.append(older)
+    found, refusals = look_at_keys(context, start, seen.versions, seen.queries(context.files))
     return found, steps, refusals
 
 

@@ -33,11 +33,9 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
-from paimark.core.table.records import COMMIT_USER, Snapshot, TableSchema
+from paimark.core.table.records import COMMIT_USER, ROWLESS, Snapshot, TableSchema
 from paimark.core.travel.when import Version, versions
 
-# Commits of these kinds leave the rows as they are.
-_ROWLESS = ("COMPACT", "ANALYZE")
 # More rows of one key are no key, and would be a long answer.
 _MOST_ROWS = 100
 _FIRST = 1
@@ -151,7 +149,7 @@ class History:
             # It has expired meanwhile: nothing is known of it.
             return True
         # In some tables readers see rows only after a compaction.
-        if snapshot.commit_kind in _ROWLESS and not hides_written_rows(schema):
+        if snapshot.commit_kind in ROWLESS and not hides_written_rows(schema):
             return False
         if snapshot.index_manifest is not None and is_on(schema.options, "deletion-vectors.enabled"):
             # Rows of files that it does not name may be marked as deleted.
