@@ -1,10 +1,11 @@
-"""Paths from the working directory, which somebody may have deleted since this process was started in it."""
+"""Paths and files that a person names, from the working directory, which may be gone by now."""
 
 from __future__ import annotations
 
 import os
 
-from paimark.core.errors import UsageError
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.regular_files import read_regular
 
 
 def absolute(path: str) -> str:
@@ -25,3 +26,21 @@ def is_there() -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def read_named(path: str) -> bytes:
+    """All of a file that a person named, perhaps with `~`. Raises `NotFound` and `UsageError`."""
+    try:
+        return read_regular(absolute(os.path.expanduser(path)))
+    except FileNotFoundError as error:
+        raise NotFound(f"There is no file {path}") from error
+    except OSError as error:
+        raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
+
+
+def as_text(data: bytes, path: str) -> str:
+    """The text of that file. Raises `UsageError` if it is not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not text in UTF-8", "Save it in that encoding.") from error

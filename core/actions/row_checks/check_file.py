@@ -16,20 +16,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.actions.row_checks.rules import Rule, read_rule
 from paimark.core.config import config_path
-from paimark.core.errors import NotFound, PaimarkError, UsageError
-from paimark.core.regular_files import read_regular
+from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.sql import read_statement, statements_of
 from paimark.core.travel.parse.tokens import Token
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.unsupported import require_supported
-from paimark.core.working_directory import absolute
+from paimark.core.working_directory import absolute, as_text, read_named
 
 THIS, MAIN = "__paimark_this", "__paimark_main"
 PLACES = {"this": THIS, "main": MAIN}
@@ -75,23 +73,16 @@ def read_check_file(path: str, digest: str | None = None) -> CheckFile:
 
     All of it is read before the first check runs.
     """
-    where = absolute(os.path.expanduser(path))
-    try:
-        data = read_regular(Path(where))
-    except FileNotFoundError as error:
-        raise NotFound(f"There is no file {path}") from error
-    except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
+    data = read_named(path)
     found = hashlib.sha256(data).hexdigest()
     if digest is not None and found != digest:
         raise UsageError(f"{path} changed since the plan was made", "Nothing was written: make a new plan.")
+    text = as_text(data, path)
     try:
-        checks = read_checks(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not text in UTF-8", "Save it in that encoding.") from error
+        checks = read_checks(text)
     except PaimarkError as error:
         raise UsageError(f"{path}: {error.message}", error.hint) from error
-    return CheckFile(where, found, checks)
+    return CheckFile(absolute(os.path.expanduser(path)), found, checks)
 
 
 def read_checks(text: str) -> tuple[Check, ...]:

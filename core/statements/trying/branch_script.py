@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from paimark.core.errors import NotFound, UsageError
+from paimark.core.errors import UsageError
 from paimark.core.quoting import quoted
-from paimark.core.regular_files import read_regular
 from paimark.core.statements.run import action_call, is_action, require_runnable
 from paimark.core.statements.script import ScriptStatement, naming, read_script
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.tokens import iter_tokens
 from paimark.core.travel.parse.uses import Statement
-from paimark.core.working_directory import absolute
 
 _WRITE_THIS = "It runs on a branch: write {this} for that, and {main} to read main."
 _NOT_RUN = "No statement was run."
-
-
-def read_text(path: str) -> str:
-    """Raises `NotFound` and `UsageError`."""
-    try:
-        data = read_regular(Path(absolute(os.path.expanduser(path))))
-        return data.decode("utf-8-sig")
-    except FileNotFoundError as error:
-        raise NotFound(f"There is no file {path}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not text in UTF-8", "Save it in that encoding.") from error
-    except OSError as error:
-        raise UsageError(f"{path} can't be read: {error.strerror or error}") from error
 
 
 def script_on(text: str, table: TablePath, branch: str) -> list[ScriptStatement]:

@@ -36,14 +36,14 @@ from paimark.core.spark.protocol import Failed
 from paimark.core.statements.call import TRY
 from paimark.core.statements.run import CallMode, run_statement
 from paimark.core.statements.script import ScriptStatement, naming
-from paimark.core.statements.trying.branch_script import read_text, script_on
+from paimark.core.statements.trying.branch_script import script_on
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
 from paimark.core.table.operations import CheckResult, checks_said
 from paimark.core.table.records import is_same_commit
 from paimark.core.travel.version import resolve_latest
-from paimark.core.working_directory import absolute
+from paimark.core.working_directory import absolute, as_text, read_named
 
 _SUMMARY = "Run a script on a branch of main, check it, and publish it only if all of that is right."
 _PUBLISH = {"merge": ", and merge it", "replace": ", and make that main", "no": ""}
@@ -69,7 +69,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     publish = text_argument(arguments, "publish") or "merge"
     made_name = f"try-{datetime.fromtimestamp(context.clock() / 1000, UTC):%Y%m%dT%H%M%S}"
     name = text_argument(arguments, "name") or made_name
-    text = read_text(file)
+    text = as_text(read_named(file), file)
     script = script_on(text, table, name)
     check = text_argument(arguments, "check") or file_of_table(table)
     checks = None if check is None else read_check_file(check)
@@ -126,7 +126,8 @@ class _Attempt:
 
     def outcome(self, engine: Engine) -> Outcome:
         arguments, name = self.plan.arguments, self.name
-        text = read_text(str(arguments["file"]))
+        file = str(arguments["file"])
+        text = as_text(read_named(file), file)
         script = script_on(text, self.table, name)
         check = arguments["check"]
         digest = "" if check is None else read_check_file(str(check)).digest
