@@ -13,7 +13,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.names import parse_table_name, split_system_name
+from paimark.core.table.names import split_name, split_system_name
 
 # Values that are the same as a text, in Spark and here.
 _PLAIN = (str, int, date, Decimal)
@@ -35,11 +35,11 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
     The row is named by its key, or without one by all its values that are the same as a text. Raises
     `UsageError` if the row has not the whole key, or nothing to name it by.
     """
-    database, _, rest = label.partition(".")
+    database, rest = split_name(label)
     name = split_system_name(rest)
     if name.system is not None:
         raise UsageError(f"{label} is a system table: its rows have no history", "")
-    table = parse_table_name(f"{database}.{name.table}")
+    table = TablePath(database, name.table)
     schema = Lineage(files, branch_root(files, table, name.branch)).require_schema()
     known = {
         each.name: str(row[each.name]).lower() if isinstance(row[each.name], bool) else str(row[each.name])

@@ -110,8 +110,7 @@ def _delete_pin(files: Files, main: Root, name: str, data: bytes) -> None:
 def is_pinned(files: Files, main: Root, branch: str, head: Snapshot) -> bool:
     """Whether main has a whole pin of this head of the branch."""
     path = main.tag(merge_tag(branch, head.id))
-    pin = read_if_there(files, path)
-    there = None if pin is None else _snapshot_in(pin, path)
+    there = _snapshot_in(read_if_there(files, path), path)
     return there is not None and is_same_commit(there, head)
 
 
@@ -123,7 +122,7 @@ def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stay
     """
     name = merge_tag(branch, head.id)
     pin = read_if_there(files, main.tag(name))
-    there = None if pin is None else _snapshot_in(pin, main.tag(name))
+    there = _snapshot_in(pin, main.tag(name))
     if pin is None or (there is not None and not is_same_commit(there, head)):
         return
     if stays:
@@ -139,10 +138,10 @@ def _mark(files: Files, main: Root, name: str, tag: Snapshot) -> None:
         guard(files, main, name)
 
 
-def _snapshot_in(tag: bytes, path: str) -> Snapshot | None:
-    """The snapshot that a tag holds; None if a process that died has half written it."""
+def _snapshot_in(tag: bytes | None, path: str) -> Snapshot | None:
+    """The snapshot that a tag holds; None without a tag, and if a process that died has half written it."""
     try:
-        return Snapshot.from_json(tag, path)
+        return None if tag is None else Snapshot.from_json(tag, path)
     except Corrupt:
         return None
 
@@ -262,7 +261,7 @@ def take_back_tags(
     If they `stay`, in case nothing else has or holds the snapshots, they are marked, as the pin is.
     """
     for name, data in zip(names, files.read_many(map(main.tag, names)), strict=True):
-        tag = None if data is None else _snapshot_in(data, main.tag(name))
+        tag = _snapshot_in(data, main.tag(name))
         if data is None or (tag is not None and not any(point.is_of(tag) for point in points)):
             continue
         if tag is None or not stay:

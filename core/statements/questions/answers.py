@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress, open_context
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
 from paimark.core.actions.row_checks.versions import check_version
@@ -74,7 +75,9 @@ def answers(
 
 
 def _when(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
-    branch, condition, old, new = (_text(values, each) for each in ("branch", "condition", "from", "to"))
+    branch, condition, old, new = (
+        text_argument(values, each) for each in ("branch", "condition", "from", "to")
+    )
     assert condition is not None
     search = When(context, table, branch, condition, old, new)
     if values.get("all"):
@@ -96,14 +99,16 @@ def _when(context: Context, table: TablePath, values: Mapping[str, object], tell
 def _history(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
     key = key_values(_pairs(str(values["key"])), "key")
     changes = 0
-    for change in History(context, table, _text(values, "branch"), key).find(tell):
+    for change in History(context, table, text_argument(values, "branch"), key).find(tell):
         changes += change.kind != "there"
         yield _change(change)
     return f"{counted(changes, 'change')}, newest first" if changes else "No change of it is left"
 
 
 def _check(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
-    label, found = check_version(context, table, _text(values, "version"), _text(values, "check"), tell)
+    label, found = check_version(
+        context, table, text_argument(values, "version"), text_argument(values, "check"), tell
+    )
     results: list[CheckResult] = []
     for each in found:
         results.append(each)
@@ -138,11 +143,6 @@ def _pairs(text: str) -> list[str]:
 def _cells(rows: tuple[Values, ...]) -> str | None:
     """The rows as JSON, one after the other; None without any."""
     return " ".join(msgspec.json.encode(row).decode() for row in rows) or None
-
-
-def _text(values: Mapping[str, object], name: str) -> str | None:
-    value = values.get(name)
-    return None if value is None else str(value)
 
 
 QUESTIONS: Mapping[str, Question] = {
