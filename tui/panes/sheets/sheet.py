@@ -378,7 +378,13 @@ class QuerySheet(Column):
         def failed(error: PaimarkError) -> None:
             self.post_message(StatusShown(f"{error.message}. {error.hint}".rstrip(), "warn"))
 
-        Slot(self.app, "row's history", self._prepare_somewhere, failed).ask(find)
+        async def prepare(sql: str) -> None:
+            await self._prepare_somewhere(sql)
+            # Whoever presses the key twice does not write it into the statement.
+            if self.screen.focused is not None:
+                self.screen.set_focus(self.screen.focused.query_ancestor(QuerySheet).grid)
+
+        Slot(self.app, "row's history", prepare, failed).ask(find)
 
     def action_leave(self) -> None:
         if self.editor.has_focus and len(self.grid.source):
