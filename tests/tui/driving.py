@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -109,8 +110,14 @@ async def at_orders(*place: Any, **more: Any) -> AsyncIterator[Sitting]:
 
 
 def with_engine(warehouse: Path, engine: Engine) -> Session:
-    """A session whose Spark is the suite's."""
+    """A session whose Spark is the suite's.
+
+    The console of an earlier test may have left a statement to it, which would refuse the first one of this.
+    """
     engine.wait_ready(120)
+    until = time.monotonic() + 120
+    while engine.state == "running" and time.monotonic() < until:
+        time.sleep(_STEP)
     settings = Settings(str(warehouse))
     return Session(settings, EngineRoom(settings, engine))
 

@@ -63,6 +63,7 @@ async def test_every_key_of_the_help_does_something(
         sections = key_sections(console.app.BINDINGS)
         listed = {each.id: title for title, keys in sections for each in keys if isinstance(each, Binding)}
         assert {each: listed[each] for each in set(listed) - walked - APART} == {}
+        await console.until(lambda: engine.state != "running", "the end of what a key began")
 
 
 async def walk(console: Sitting, go: Callable[[], Awaitable[None]], walked: set[str]) -> None:
