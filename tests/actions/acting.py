@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import getpass
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.operations import Operation
@@ -137,3 +139,13 @@ class Meanwhile(Wrapped):
             self._after = None
             self._deed()
         return created
+
+
+def look_while_it_waits(monkeypatch: pytest.MonkeyPatch, look: Callable[[], object]) -> None:
+    """Look instead of each pause of an action that this thread applies."""
+    sleep, own = time.sleep, threading.get_ident()
+    # It is every thread's sleep, also of those that earlier tests left.
+    monkeypatch.setattr(
+        "paimark.core.actions.roots.pause.time.sleep",
+        lambda seconds: look() if threading.get_ident() == own else sleep(seconds),
+    )

@@ -10,7 +10,7 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_cleanings
 from paimark.core.table.layout import BARRIER
-from tests.actions.acting import ORDERS, applied, codes, done, planned
+from tests.actions.acting import ORDERS, applied, codes, done, look_while_it_waits, planned
 
 MOVES: dict[str, tuple[str, dict[str, object], str, list[str]]] = {
     "pointer": ("replace-main-branch", {"name": "b"}, "", ["snapshot-1", "snapshot-2", "snapshot-5"]),
@@ -29,9 +29,8 @@ def test_what_is_moved_stays_behind_a_barrier_until_it_is_read(
     if action == "undo":
         done(context, "delete-branch", name="b", keep=True)
     there: list[set[str]] = []
-    monkeypatch.setattr(
-        "paimark.core.actions.roots.pause.time.sleep",
-        lambda _: there.append({path.name for path in orders.glob(f"{root}snapshot/*")}),
+    look_while_it_waits(
+        monkeypatch, lambda: there.append({path.name for path in orders.glob(f"{root}snapshot/*")})
     )
     waiting = replace(context, verify_wait=0.01)
     applied(waiting, planned(waiting, action, ORDERS, **arguments))

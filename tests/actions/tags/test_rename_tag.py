@@ -24,6 +24,7 @@ from tests.actions.acting import (
     context_on,
     done,
     item,
+    look_while_it_waits,
     planned,
     texts,
 )
@@ -78,10 +79,7 @@ def test_the_old_name_stays_until_the_new_one_has_been_there_for_long_enough(
 ) -> None:
     """Who listed the tags before reads the old one, and knows nothing of the new one."""
     there: list[set[str]] = []
-    monkeypatch.setattr(
-        "paimark.core.actions.roots.pause.time.sleep",
-        lambda _: there.append({path.name for path in (orders / "tag").iterdir()}),
-    )
+    look_while_it_waits(monkeypatch, lambda: there.append({path.name for path in (orders / "tag").iterdir()}))
     plan = planned(replace(context, verify_wait=0.01), RENAME, name="v2", to="new")
     assert "for 0.01 s:" in plan.steps[1].detail
     applied(replace(context, verify_wait=0.01), plan)
