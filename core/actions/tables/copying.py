@@ -10,7 +10,7 @@ by which people know the table, until the end.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -44,14 +44,18 @@ class Removing(msgspec.Struct, frozen=True):
     known_only: bool
 
 
-@dataclass(frozen=True)
+@dataclass
 class CopiedMove:
-    """A move of a table's directory from one place to another, under the lock of one of them."""
+    """A move of a table's directory from one place to another, under the lock of one of them.
+
+    `seen` has the mark of each directory when it was copied; a recovery does not know them.
+    """
 
     hold: Hold
     source: TablePath
     to: TablePath
     progress: Progress
+    seen: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def _files(self) -> Files:
@@ -59,11 +63,11 @@ class CopiedMove:
 
     def prepare(self) -> None:
         """Copy all but the schemas. Raises `Refused` if somebody wrote to either place meanwhile."""
-        files, seen = self._files, dict[str, bytes]()
+        files = self._files
         if self.to != self.hold.table and not files.create(self.to.journal, self._claim):
             raise Refused(f"{self.to.directory} is just being written by another", "Nothing was changed.")
         copied = 0
-        for copied, is_there in enumerate(each_of(self._copy, self._all(seen)), 1):
+        for copied, is_there in enumerate(each_of(self._copy, self._all()), 1):
             if not is_there:
                 raise self._moved()
             if copied % _TELL_EVERY == 0:
@@ -73,7 +77,7 @@ class CopiedMove:
         newest = max(numbered(files.names(self.source.root().schemas), SCHEMA_PREFIX))
         # What others write from here on is later than this note by the store's clock.
         self.hold.note(COPIED, msgspec.to_builtins(Copied(newest)))
-        self._compare(seen)
+        self._compare()
 
     def commit(self) -> None:
         data = self._files.read(self.source.root().schema(schema := self._copied.schema))
@@ -94,8 +98,7 @@ class CopiedMove:
         """Remove the old directory. What a job wrote there since the comparison is brought along."""
         self._move_schemas()
         if (removing := self.hold.journaled.noted(REMOVING, Removing)) is None:
-            late = self._changed_since(self.source)
-            removing = Removing(known_only=bool(late) and not self._follow(late))
+            removing = Removing(known_only=not (self._is_as_seen() or self._follow()))
             self.hold.note(REMOVING, msgspec.to_builtins(removing))
         self._remove_old(known_only=removing.known_only)
         self._release_claim()
@@ -132,10 +135,10 @@ class CopiedMove:
         path = self.hold.table.journal_step(self.hold.journal.token, number)
         return written_at(self._files, [path]).get(path, 0)
 
-    def _all(self, seen: dict[str, bytes]) -> Iterator[tuple[str, int]]:
-        """The paths and sizes to copy, noting each directory's mark in `seen`."""
+    def _all(self) -> Iterator[tuple[str, int]]:
+        """The paths and sizes to copy, noting each directory's mark."""
         for listed in walked(self._files, self.source.directory):
-            seen[listed.directory] = listed.mark
+            self.seen[listed.directory] = listed.mark
             if not is_of_schemas(listed.directory):
                 yield from ((listed.path(each), each.size) for each in listed.files)
 
@@ -148,18 +151,18 @@ class CopiedMove:
             return False
         return True
 
-    def _compare(self, seen: dict[str, bytes]) -> None:
+    def _compare(self) -> None:
         """Raises `Refused` if the old place is not as it was, or the new one has anything else."""
         now = 0
         for listed, there in self._both():
             now += 1
-            if listed.mark != seen.get(listed.directory):
+            if listed.mark != self.seen.get(listed.directory):
                 raise self._moved()
             expected = {} if is_of_schemas(listed.directory) else listed.sizes
             if there.sizes != expected:
                 place = joined(self.to.directory, listed.directory)
                 raise Refused(f"Somebody else writes to {place}", _STOP_JOBS)
-        if now != len(seen):
+        if now != len(self.seen):
             raise self._moved()
 
     def _moved(self) -> Refused:
@@ -204,32 +207,45 @@ class CopiedMove:
             and files.size(joined(other.directory, path := listed.path(each))) != each.size
         ]
 
-    def _follow(self, late: list[str]) -> bool:
-        """Make the new place as the old one is by now; False if somebody has written to the new one too."""
+    def _is_as_seen(self) -> bool:
+        """Whether the old place, but for the schemas, is as it was when it was copied."""
+        then = {directory: mark for directory, mark in self.seen.items() if not is_of_schemas(directory)}
+        walk = walked(self._files, self.source.directory)
+        return then == {each.directory: each.mark for each in walk if not is_of_schemas(each.directory)}
+
+    def _follow(self) -> bool:
+        """Make the new place as the old one is by now; False if somebody has written to both."""
         if others := self._changed_since(self.to):
-            self.progress(
-                Remark(
-                    f"a job went on writing: {counted(len(late), 'file')} of it stays in "
-                    f"{self.source.directory}, because somebody wrote {others[0]} to {self.to.directory}"
+            if late := self._changed_since(self.source):
+                self.progress(
+                    Remark(
+                        f"a job went on writing: {counted(len(late), 'file')} of it stays in "
+                        f"{self.source.directory}, because somebody wrote {others[0]} to {self.to.directory}"
+                    )
                 )
-            )
-            return False
-        commits, moment = list[str](), self._copied_at
-        for listed, there in self._both():
-            if is_of_schemas(listed.directory):
-                continue
-            known, now = there.sizes, listed.sizes
-            new = [each for each in listed.files if each.modified >= moment or each.name not in known]
-            paths = [(listed.path(each), each.size) for each in new]
-            commits += [path for path, _ in paths if _is_commit(path)]
-            for _ in each_of(self._copy, [each for each in paths if not _is_commit(each[0])]):
-                pass
-            self._delete(
-                [joined(self.to.directory, joined(listed.directory, name)) for name in known.keys() - now]
-            )
+            return not late
+        commits, goes, there, moment = list[str](), list[str](), set[str](), self._copied_at
+        for listed, copy in self._both():
+            there.add(listed.directory)
+            if not is_of_schemas(listed.directory):
+                known = copy.sizes
+                new = [each for each in listed.files if each.modified >= moment or each.name not in known]
+                commits += [listed.path(each) for each in new if _is_commit(listed.path(each))]
+                paths = [(listed.path(each), each.size) for each in new if not _is_commit(listed.path(each))]
+                for _ in each_of(self._copy, paths):
+                    pass
+                goes += [joined(listed.directory, name) for name in known.keys() - listed.sizes.keys()]
         for path in sorted(commits):
             self._copy((path, 0))
-        self.progress(Remark(f"a job went on writing: {counted(len(late), 'file')} of it came along"))
+        for listed in walked(self._files, self.to.directory):
+            # A branch that a job has deleted.
+            if listed.directory not in there and not is_of_schemas(listed.directory):
+                goes += map(listed.path, listed.files)
+        self._delete([joined(self.to.directory, path) for path in goes])
+        if commits:
+            self.progress(
+                Remark(f"a job went on writing: {counted(len(commits), 'commit')} of it came along")
+            )
         return True
 
     def _remove_old(self, *, known_only: bool) -> None:

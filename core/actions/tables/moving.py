@@ -141,6 +141,8 @@ class TableMove(Change[S]):
     the places.
     """
 
+    _move: CopiedMove | None = None
+
     @property
     def _from(self) -> TablePath:
         """The place where it is."""
@@ -196,7 +198,9 @@ class TableMove(Change[S]):
     def _copied(self, hold: Hold) -> CopiedMove | None:
         if moves_directories(self.work.files.uri):
             return None
-        return CopiedMove(hold, self._from, self._to, self.work.progress)
+        if self._move is None:
+            self._move = CopiedMove(hold, self._from, self._to, self.work.progress)
+        return self._move
 
 
 def require_as_planned(work: Work) -> None:
