@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -29,7 +29,10 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.links import linked_directories, require_no_links
 from paimark.core.table.names import near_names
 
-__all__ = ["ACTIONS", "Action", "Progress", "action"]
+if TYPE_CHECKING:
+    from paimark.core.actions.merge.resolution import Between
+
+__all__ = ["ACTIONS", "Action", "Progress", "action", "conflicting"]
 
 MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
@@ -62,6 +65,11 @@ def action(name: str) -> Action:
     if known is None:
         raise UsageError(f"There is no action {name}", near_names(name, ACTIONS))
     return known
+
+
+def conflicting(name: str, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
+    """What is in conflict, of an action whose argument `resolve` has the choices."""
+    return cast("Between", _loaded(DECLARED[name].code).conflicting(context, table, arguments))
 
 
 def _action(declared: Declaration) -> Action:

@@ -34,6 +34,8 @@ _BRANCH = Branch("branch", "Branch of the table; main when left out.")
 _SNAPSHOT = SnapshotId("snapshot", "Id of the snapshot; the newest when left out.", many=True)
 _DROPPED = DroppedId("id", "Which one, if several of the name were dropped; the newest when left out.")
 
+_RESOLVE = FileName("resolve", "File of conflicts with what is chosen for each.")
+
 # What of a branch becomes main's.
 _PUBLISHED = (
     FileName("check", "File of checks, SELECTs that must return no row; else the table's own file of them."),
@@ -226,7 +228,7 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "branch", "main"),
                 ),
-                FileName("resolve", "File of conflicts with what is chosen for each."),
+                _RESOLVE,
                 Flag("drop_columns", "Main loses columns too that the branch dropped."),
                 *_PUBLISHED,
             ),
@@ -294,6 +296,7 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "now", "then"),
                 ),
+                _RESOLVE,
                 _BRANCH,
             ),
             more="Paimon's library makes that commit, which starts Spark.",
@@ -320,6 +323,7 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "now", "then"),
                 ),
+                _RESOLVE,
                 _BRANCH,
             ),
             more="Paimon's library makes that commit, which starts Spark.",
