@@ -16,6 +16,7 @@ from paimark.results import (
     ConsumerReset,
     DroppedDeleted,
     MainReplaced,
+    ProtectionSet,
     Recovered,
     Restored,
     Result,
@@ -170,6 +171,30 @@ class TableMethods(ABC):
         branch: Branch of the table; main when left out.
         """
         return self._do("analyze", Analyzed, columns=columns, branch=branch)
+
+    def protect(
+        self, *, reason: str, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+    ) -> ProtectionSet:
+        """Protect a branch, tag or savepoint: no action lets it go, replaces it or rolls it back. Without
+        a tag or a savepoint, the branch itself. Other engines know nothing of it.
+
+        reason: Why: a refusal says it.
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        """
+        return self._do("protect", ProtectionSet, reason=reason, tag=tag, savepoint=savepoint, branch=branch)
+
+    def unprotect(
+        self, *, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+    ) -> ProtectionSet:
+        """End the protection of a branch, tag or savepoint.
+
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        """
+        return self._do("unprotect", ProtectionSet, tag=tag, savepoint=savepoint, branch=branch)
 
     def alter_branch_schema(
         self,
