@@ -141,8 +141,10 @@ class Bench:
         doubts, self.watch.doubts = self.watch.doubts, []
         for each in doubts:
             self.outcomes.recovered(each)
+        self.world.late.are_held = True
         self.judge.judge()
         self.our_eyes.look(self.judge)
+        self.world.late.are_held = False
         if self.world.server:
             self.world.server.compare(self.world.store)
 
