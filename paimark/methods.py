@@ -11,6 +11,7 @@ from paimark.results import (
     BranchCreated,
     BranchDeleted,
     BranchMerged,
+    BranchRenamed,
     CommitsRescued,
     Compacted,
     ConsumerReset,
@@ -121,6 +122,14 @@ class TableMethods(ABC):
         keep: Only retire it: it keeps its files under another name.
         """
         return self._do("delete-branch", BranchDeleted, name=name, keep=keep)
+
+    def rename_branch(self, *, name: str, to: str) -> BranchRenamed:
+        """Give a branch another name, with all that it has. Stop its jobs first: they know its old name.
+
+        name: Name of the branch.
+        to: Its new name.
+        """
+        return self._do("rename-branch", BranchRenamed, name=name, to=to)
 
     def expire_snapshots(
         self, *, retain_last: int | None = None, older_than: str | None = None, branch: str | None = None

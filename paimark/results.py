@@ -138,6 +138,11 @@ class ConsumerReset(Result, frozen=True, kw_only=True):
     branch: str | None = None
 
 
+class BranchRenamed(Result, frozen=True, kw_only=True):
+    branch_name: str
+    old_name: str
+
+
 class ProtectionSet(Result, frozen=True, kw_only=True):
     """`what` is branch, tag or savepoint, `of` the branch of a tag. `reason` is None of one that is no longer
     protected.

@@ -18,6 +18,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "delete_tag": {"tag": "name"},
     "create_branch": {"branch": "name"},
     "delete_branch": {"branch": "name"},
+    "rename_branch": {"from_branch": "name", "to_branch": "to"},
     "merge_branch": {"source_branch": "name"},
     "compact": {"partitions": "partition"},
     "expire_snapshots": {},
@@ -46,7 +47,6 @@ REFUSED: Mapping[str, str] = {
     "trigger_tag_automatic_creation": "CALL sys.create_tag, or sys.auto_savepoint by the clock.",
     "create_global_index": _INDEX,
     "drop_global_index": _INDEX,
-    "rename_branch": "CALL sys.create_branch with the new name from a tag of main, then sys.delete_branch.",
     "fast_forward": _FORWARD,
     "materialize_deletion_vectors": _FULL,
     "compact_database": "CALL sys.compact of each table: each has its own plan and undo.",
@@ -85,7 +85,7 @@ def _as_ours(argument: CallArgument, names: Mapping[str, str]) -> CallArgument:
     name = names.get(argument.name or "")
     if name is None:
         return argument
-    value = _version(argument.value) if name == "to" and argument.name != "target_tag" else argument.value
+    value = _version(argument.value) if argument.name in OURS["rollback"] and name == "to" else argument.value
     return replace(argument, name=name, value=value)
 
 

@@ -55,6 +55,8 @@ _DELETE = Key(
     "deletes a savepoint, branch or tag",
 )
 
+_RENAME = Key("T", "act.rename", "rename", "give the tag or branch another name", "renames a tag or branch")
+
 _moving_main = partial(Declaration, moves_main=True, follows="commit")
 _on_tags = partial(Declaration, follows="tag")
 
@@ -117,7 +119,7 @@ DECLARED: dict[str, Declaration] = {
             takes="object",
             result="TagRenamed",
             changes={"rename-tag": "tags.rename_tag:RenameTag"},
-            key=Key("T", "act.rename", "rename", "give the tag another name", "renames a tag"),
+            key=_RENAME,
         ),
         _on_tags(
             "savepoints.delete_savepoint",
@@ -155,6 +157,20 @@ DECLARED: dict[str, Declaration] = {
                 "retire-branch": "branches.retire_branch:RetireBranch",
             },
             key=_DELETE,
+            asks=True,
+        ),
+        Declaration(
+            "branches.rename_branch",
+            "Give a branch another name, with all that it has.",
+            (
+                BranchName("name", "Name of the branch.", required=True, of_main="main can't be renamed"),
+                Text("to", "Its new name.", required=True),
+            ),
+            more="Stop its jobs first: they know its old name.",
+            takes="object",
+            result="BranchRenamed",
+            changes={"rename-branch": "branches.rename_branch:RenameBranch"},
+            key=_RENAME,
             asks=True,
         ),
         Declaration(

@@ -127,6 +127,7 @@ CATALOGUE = (
     Entry("compact", {"full": True}),
     Entry("analyze", {"columns": "*"}),
     Entry("delete-branch", {"name": "fix"}, without(" fix")),
+    Entry("rename-branch", {"name": "fix", "to": "new"}, renamed(" fix", " new")),
     Entry("replace-main-branch", {"name": "fix"}, replaced, True),
     # There is nothing to rescue.
     Entry("rescue-commits", {"name": "saved"}, same),
