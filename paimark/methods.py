@@ -316,15 +316,25 @@ class TableMethods(ABC):
         """
         return self._do("rollback", RolledBack, to=to, truncate=truncate)
 
-    def revert(self, *, snapshot: int, on_conflict: str = "fail", branch: str | None = None) -> Reverted:
+    def revert(
+        self,
+        *,
+        snapshot: int,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        branch: str | None = None,
+    ) -> Reverted:
         """Take back what one commit did, and keep what came later, as one new commit. Paimon's library
         makes that commit, which starts Spark.
 
         snapshot: Id of the snapshot whose commit is taken back.
         on_conflict: What a row gets that changed since: fail (nothing is written), now (it stays) or then.
+        resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         """
-        return self._do("revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, branch=branch)
+        return self._do(
+            "revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, resolve=resolve, branch=branch
+        )
 
     def restore_rows(
         self,
@@ -334,6 +344,7 @@ class TableMethods(ABC):
         partition: str | None = None,
         keys: str | None = None,
         on_conflict: str = "fail",
+        resolve: str | None = None,
         branch: str | None = None,
     ) -> RowsRestored:
         """Give some rows what they were at a version, as one new commit; all others stay. Paimon's library
@@ -344,6 +355,7 @@ class TableMethods(ABC):
         partition: The rows of these partitions, by some of their values: day=2026-05-01.
         keys: These keys: 42, 43; or JSON, {"id": 42}; or @FILE with one a line.
         on_conflict: What a row gets that several commits changed: fail (nothing is written), now or then.
+        resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         """
         return self._do(
@@ -354,6 +366,7 @@ class TableMethods(ABC):
             partition=partition,
             keys=keys,
             on_conflict=on_conflict,
+            resolve=resolve,
             branch=branch,
         )
 

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
@@ -30,7 +30,10 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.links import linked_directories, require_no_links
 from paimark.core.table.names import near_names
 
-__all__ = ["ACTIONS", "Action", "Progress", "action"]
+if TYPE_CHECKING:
+    from paimark.core.actions.merge.resolution import Between
+
+__all__ = ["ACTIONS", "Action", "Progress", "action", "conflicting"]
 
 MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
@@ -63,6 +66,11 @@ def action(name: str) -> Action:
     if known is None:
         raise UsageError(f"There is no action {name}", near_names(name, ACTIONS))
     return known
+
+
+def conflicting(name: str, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
+    """What is in conflict, of an action whose argument `resolve` has the choices."""
+    return cast("Between", _loaded(DECLARED[name].code).conflicting(context, table, arguments))
 
 
 def _action(declared: Declaration) -> Action:
@@ -145,6 +153,9 @@ def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tu
     refusals = read_only_refusals(context)
     if not made.empty and (made.change or not hasattr(_loaded(module), "apply")):
         refusals += journal.refusals(context, table)
+    elif not made.empty and module != "recover":
+        # What anybody adds while a table is copied to another place may be lost there.
+        refusals += journal.refusals(context, table, of=journal.MOVES)
     links = map(link_in_the_way, linked_directories(context.files, table))
     refusals += [*made.refusals, *(Refusal(each.message, each.hint) for each in links)]
     return tuple(dict.fromkeys(refusals))

@@ -115,6 +115,12 @@ class Files(Protocol):
         Raises `FileMissing`; and `Refused` if the path exists, or the store can't move a directory at once.
         """
 
+    def copy(self, path: str, to: str, size: int) -> None:
+        """Copy a file of `size` bytes inside an object store: its bytes do not come here.
+
+        Overwrites. Raises `FileMissing`; and `Refused` on a store that moves directories.
+        """
+
 
 def delete_if_own(files: Files, path: str, is_own: Callable[[bytes], bool]) -> None:
     """`Files.delete_own` for a store without conditional deletion."""

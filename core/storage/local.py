@@ -186,6 +186,9 @@ class LocalFiles:
             _sync_directory(target)
             _sync_directory(parent)
 
+    def copy(self, path: str, to: str, size: int) -> None:
+        raise Refused(f"{path} is moved here, not copied", "Nothing was changed.")
+
     def _file(self, path: str) -> str:
         return f"{self._root}/{checked(path)}"
 

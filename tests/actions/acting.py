@@ -124,6 +124,9 @@ class NoWrites(Wrapped):
     def move(self, directory: str, to: str) -> None:
         raise AssertionError(f"move {directory}")
 
+    def copy(self, path: str, to: str, size: int) -> None:
+        raise AssertionError(f"copy {to}")
+
 
 class Meanwhile(Wrapped):
     """A store on which somebody else does something, once, right after a file is created."""

@@ -59,3 +59,6 @@ class Wrapped:
 
     def move(self, directory: str, to: str) -> None:
         self.inner.move(directory, to)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        self.inner.copy(path, to, size)

@@ -34,6 +34,8 @@ _BRANCH = Branch("branch", "Branch of the table; main when left out.")
 _SNAPSHOT = SnapshotId("snapshot", "Id of the snapshot; the newest when left out.", many=True)
 _DROPPED = DroppedId("id", "Which one, if several of the name were dropped; the newest when left out.")
 
+_RESOLVE = FileName("resolve", "File of conflicts with what is chosen for each.")
+
 # What is protected.
 _THING = (
     TagName("tag", "Name of a tag."),
@@ -272,7 +274,7 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "branch", "main"),
                 ),
-                FileName("resolve", "File of conflicts with what is chosen for each."),
+                _RESOLVE,
                 Flag("drop_columns", "Main loses columns too that the branch dropped."),
                 *_PUBLISHED,
             ),
@@ -343,6 +345,7 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "now", "then"),
                 ),
+                _RESOLVE,
                 _BRANCH,
             ),
             more="Paimon's library makes that commit, which starts Spark.",
@@ -370,6 +373,7 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "now", "then"),
                 ),
+                _RESOLVE,
                 _BRANCH,
             ),
             more="Paimon's library makes that commit, which starts Spark.",
@@ -423,6 +427,7 @@ DECLARED: dict[str, Declaration] = {
             "Take a dropped table out of the trash, with its branches, tags, savepoints and log.",
             (_DROPPED,),
             result="TableUndropped",
+            changes={"undrop": "tables.undrop:Undrop"},
             of_no_table=True,
         ),
         Declaration(

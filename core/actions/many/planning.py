@@ -239,6 +239,9 @@ class PlannedFiles:
     def move(self, directory: str, to: str) -> None:
         raise _read_only(directory)
 
+    def copy(self, path: str, to: str, size: int) -> None:
+        raise _read_only(to)
+
     def _created_in(self, directory: str) -> dict[str, int]:
         """The names and sizes of new files in a directory."""
         split = ((path.rpartition("/"), data) for path, data in self._created.items())
