@@ -165,6 +165,13 @@ class LocalFiles:
                     _remove_if_empty(each, descriptor)
             _remove_if_empty(name, parent)
 
+    def make_directory(self, directory: str) -> None:
+        with (
+            _translate_errors(directory),
+            parent_directory(self._root, f"{checked(directory)}/x", making=True),
+        ):
+            return
+
     def move(self, directory: str, to: str) -> None:
         name, moved = _name(checked(directory)), _name(checked(to))
         with (

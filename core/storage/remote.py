@@ -185,6 +185,10 @@ class RemoteFiles:
     def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
         delete_if_own(self, path, is_own)
 
+    def make_directory(self, directory: str) -> None:
+        with self._translate_errors(directory, writes=True):
+            self._call("makedirs", self._file(directory), exist_ok=True, writes=True)
+
     def prune(self, directory: str) -> None:
         """Object stores have no directories."""
         checked(directory)

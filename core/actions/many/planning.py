@@ -236,6 +236,9 @@ class PlannedFiles:
     def prune(self, directory: str) -> None:
         raise _read_only(directory)
 
+    def make_directory(self, directory: str) -> None:
+        raise _read_only(directory)
+
     def move(self, directory: str, to: str) -> None:
         raise _read_only(directory)
 

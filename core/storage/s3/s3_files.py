@@ -8,6 +8,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -197,6 +198,17 @@ class S3Files(RemoteFiles):
         # Without an answer from S3, a local file is missing, such as a program that provides keys, or a proxy
         # says that it does not find the store.
         return is_missing(error) and is_of_s3(error)
+
+    def make_directory(self, directory: str) -> None:
+        """By an empty object whose name ends with a slash, as Hadoop's and Paimon's own clients do."""
+        bucket, _, key = self._file(directory).partition("/")
+        with self._translate_errors(directory, writes=True):
+            self._call("call_s3", "put_object", Bucket=bucket, Key=f"{key}/", Body=b"", writes=True)
+
+    def prune(self, directory: str) -> None:
+        bucket, _, key = self._file(directory).partition("/")
+        with suppress(FileMissing), self._translate_errors(directory, writes=True):
+            self._call("call_s3", "delete_object", Bucket=bucket, Key=f"{key}/", writes=True)
 
     def _copy(self, full: str, to: str, size: int, seconds: float) -> None:
         if size > _COPIED_WHOLE:

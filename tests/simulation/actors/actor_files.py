@@ -103,6 +103,9 @@ class ActorFiles:
             self._world.server.prune(directory)
         self._end(fate, "prune", directory)
 
+    def make_directory(self, directory: str) -> None:
+        raise AssertionError(f"no actor makes {directory}")
+
     def move(self, directory: str, to: str) -> None:
         fate, store = self._begin("move", directory), self._world.store
         assert store.kind != "s3", "an object store moves no directory"
