@@ -26,7 +26,7 @@ RECOVERY = "recover"
 # They plan and run other actions.
 OTHERS = {"redo", "restore"}
 # The engine does all of it: `tests.spark.library` kills that.
-OF_THE_ENGINE = {"compact", "analyze", "revert", "restore-rows"}
+OF_THE_ENGINE = {"compact", "analyze", "revert", "restore-rows", "edit-rows"}
 
 
 class CrashPoint(NamedTuple):

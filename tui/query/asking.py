@@ -35,12 +35,8 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
     The row is named by its key, or without one by all its values that are the same as a text. Raises
     `UsageError` if the row has not the whole key, or nothing to name it by.
     """
-    database, rest = split_name(label)
-    name = split_system_name(rest)
-    if name.system is not None:
-        raise UsageError(f"{label} is a system table: its rows have no history", "")
-    table = TablePath(database, name.table)
-    schema = Lineage(files, branch_root(files, table, name.branch)).require_schema()
+    table, branch = table_of(label)
+    schema = Lineage(files, branch_root(files, table, branch)).require_schema()
     known = {
         each.name: str(row[each.name]).lower() if isinstance(row[each.name], bool) else str(row[each.name])
         for each in schema.fields
@@ -52,7 +48,16 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
     if not keys:
         raise UsageError(f"The row has no column of {label} to name it by", "Select one.")
     key = ", ".join(f"{each}={known[each]}" for each in keys)
-    return _call("history", table, name.branch, f"key => {literal(key)}")
+    return _call("history", table, branch, f"key => {literal(key)}")
+
+
+def table_of(label: str) -> tuple[TablePath, str | None]:
+    """The table that a query calls so, and its branch. Raises `UsageError` for a system table."""
+    database, rest = split_name(label)
+    name = split_system_name(rest)
+    if name.system is not None:
+        raise UsageError(f"{label} is a system table: its rows are of no table", "")
+    return TablePath(database, name.table), name.branch
 
 
 def _call(procedure: str, table: TablePath, branch: str | None, argument: str) -> str:

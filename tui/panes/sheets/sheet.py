@@ -11,10 +11,12 @@ from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from paimark.core.actions.plan import Outcome
 from paimark.core.errors import PaimarkError
 from paimark.core.spark.protocol import Finished
+from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
-from paimark.tui.named_keys import key
+from paimark.tui.named_keys import key, run_key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.running import SheetRuns
 from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
@@ -83,6 +85,7 @@ class QuerySheet(Column):
         ),
         Binding("enter", "cell", "cell", tooltip="the whole value under the cursor", id="query.cell"),
         Binding("H", "row", "row", tooltip="what happened to this row, commit by commit", id="query.row"),
+        Binding("E", "change", "edit", tooltip="change cells, add and delete rows", id="query.change"),
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
@@ -355,7 +358,7 @@ class QuerySheet(Column):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # In the editor Enter is a new line, and H a letter.
-        return action not in ("cell", "row") or self.grid.has_focus
+        return action not in ("cell", "row", "change") or self.grid.has_focus
 
     async def action_cell(self) -> None:
         from paimark.tui.dialogs.record import cell_of
@@ -385,6 +388,19 @@ class QuerySheet(Column):
                 self.screen.set_focus(self.screen.focused.query_ancestor(QuerySheet).grid)
 
         Slot(self.app, "row's history", prepare, failed).ask(find)
+
+    def action_change(self) -> None:
+        from paimark.tui.dialogs.editing.edit_screen import open_editing
+        from paimark.tui.dialogs.editing.target import target_of_result
+
+        def committed(outcome: Outcome) -> None:
+            again = f"{run_key()} reads the rows again"
+            self.post_message(StatusShown(clean_text(f"{outcome.message}. {again}"), "good"))
+
+        result = self.result
+        open_editing(
+            self.grid, self.session, lambda: target_of_result(self.session.context, result), committed
+        )
 
     def action_leave(self) -> None:
         if self.editor.has_focus and len(self.grid.source):
