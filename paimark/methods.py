@@ -352,7 +352,7 @@ class TableMethods(ABC):
 
         file: File of the edits, a JSON object a line.
         read_at: The version that the rows were read at; the newest when left out.
-        on_conflict: What a row gets that changed since it was read: fail (nothing is written), now or edited.
+        on_conflict: What a row gets that changed since: fail (nothing is written), now or edited.
         resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         """

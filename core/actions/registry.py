@@ -148,6 +148,9 @@ def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tu
     refusals = read_only_refusals(context)
     if not made.empty and (made.change or not hasattr(_loaded(module), "apply")):
         refusals += journal.refusals(context, table)
+    elif not made.empty and module != "recover":
+        # What anybody adds while a table is copied to another place may be lost there.
+        refusals += journal.refusals(context, table, of=journal.MOVES)
     links = map(link_in_the_way, linked_directories(context.files, table))
     refusals += [*made.refusals, *(Refusal(each.message, each.hint) for each in links)]
     return tuple(dict.fromkeys(refusals))

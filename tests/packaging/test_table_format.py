@@ -194,7 +194,6 @@ def test_every_kind_of_change_is_told() -> None:
             "create-tag",
             "compact",
             "recover",
-            "undrop",
             "delete-dropped",
         )
     }

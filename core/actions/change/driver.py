@@ -189,7 +189,7 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
         change.finish(hold)
         done = change.done()
         operation = _operation(change, hold, done)
-        append(hold.context.files, hold.table, operation)
+        append(hold.context.files, change.logs_at(hold), operation)
         hold.release()
     except (TakenOver, TableGone):
         raise

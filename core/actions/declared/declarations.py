@@ -395,6 +395,7 @@ DECLARED: dict[str, Declaration] = {
             "Take a dropped table out of the trash, with its branches, tags, savepoints and log.",
             (_DROPPED,),
             result="TableUndropped",
+            changes={"undrop": "tables.undrop:Undrop"},
             of_no_table=True,
         ),
         Declaration(

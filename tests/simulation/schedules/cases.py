@@ -11,7 +11,7 @@ from tests.simulation.actors.scheduler import Actor
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.stock.writer import StockWriter
-from tests.simulation.world import TABLE
+from tests.simulation.world import RENAMED, TABLE
 
 Step = Callable[[Bench], object]
 
@@ -244,5 +244,8 @@ CASES = (
     Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
     Case("column", "alter-branch-schema", {"add": "c INT"}),
     Case("column of a branch", "alter-branch-schema", {"add": "c INT", "branch": "b"}, _BRANCH),
+    Case("table is dropped", "drop-table", {}, (*_BRANCH, *_SAVED)),
+    Case("table is renamed", "rename-table", {"to": RENAMED.name}, (*_BRANCH, *_SAVED)),
+    Case("table comes back", "undrop", {}, (*_BRANCH, *_SAVED, _act("drop-table"))),
     Case("rescue", "rescue-commits", {"name": "rescued"}, (*_BRANCH, _stray)),
 )
