@@ -11,11 +11,13 @@ from paimark.results import (
     BranchCreated,
     BranchDeleted,
     BranchMerged,
+    BranchRenamed,
     CommitsRescued,
     Compacted,
     ConsumerReset,
     DroppedDeleted,
     MainReplaced,
+    ProtectionSet,
     Recovered,
     Restored,
     Result,
@@ -122,6 +124,14 @@ class TableMethods(ABC):
         """
         return self._do("delete-branch", BranchDeleted, name=name, keep=keep)
 
+    def rename_branch(self, *, name: str, to: str) -> BranchRenamed:
+        """Give a branch another name, with all that it has. Stop its jobs first: they know its old name.
+
+        name: Name of the branch.
+        to: Its new name.
+        """
+        return self._do("rename-branch", BranchRenamed, name=name, to=to)
+
     def expire_snapshots(
         self, *, retain_last: int | None = None, older_than: str | None = None, branch: str | None = None
     ) -> SnapshotsExpired:
@@ -171,6 +181,30 @@ class TableMethods(ABC):
         branch: Branch of the table; main when left out.
         """
         return self._do("analyze", Analyzed, columns=columns, branch=branch)
+
+    def protect(
+        self, *, reason: str, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+    ) -> ProtectionSet:
+        """Protect a branch, tag or savepoint: no action lets it go, replaces it or rolls it back. Without
+        a tag or a savepoint, the branch itself. Other engines know nothing of it.
+
+        reason: Why: a refusal says it.
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        """
+        return self._do("protect", ProtectionSet, reason=reason, tag=tag, savepoint=savepoint, branch=branch)
+
+    def unprotect(
+        self, *, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+    ) -> ProtectionSet:
+        """End the protection of a branch, tag or savepoint.
+
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        """
+        return self._do("unprotect", ProtectionSet, tag=tag, savepoint=savepoint, branch=branch)
 
     def alter_branch_schema(
         self,

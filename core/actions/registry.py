@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
+from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.checks import read_only_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declaration import Declaration
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument, Choice
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import UsageError
 from paimark.core.storage.files import Files, told_of_leftovers
@@ -84,13 +85,16 @@ def _action(declared: Declaration) -> Action:
         _require_chosen(declared, given)
         make = cast(MakePlan, _loaded(module).plan)
         made = read_again_if_moved(lambda: make(context, table, given))
+        request = made.request or _plain(given)
+        takes = guard.taken(declared, request, made)
         return replace(
             made,
             items=(*made.items, *_not_followed(context, table, made, declared.follows)),
             action=made.action or name,
             table=table.full_name,
-            refusals=_refusals(context, table, module, made),
-            request=made.request or _plain(given),
+            refusals=(*_refusals(context, table, module, made), *guard.refusals(context.files, table, takes)),
+            request=request,
+            takes=takes,
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -107,6 +111,7 @@ def _action(declared: Declaration) -> Action:
                 context, plan, progress, lambda part: action(part.action).apply(context, part, progress)
             )
         require_no_links(context.files, parse_table_name(plan.table))
+        raise_first(guard.refusals(context.files, parse_table_name(plan.table), plan.takes))
         outcome = _apply_of(module)(context, plan, progress)
         if declared.moves_main and not plan.empty:
             from paimark.core.actions.savepoints.auto_savepoint import after_commit

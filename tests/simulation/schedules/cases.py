@@ -169,6 +169,7 @@ CASES = (
         (*_MERGED, lambda bench: bench.write(None, "overwrite"), lambda bench: bench.expire()),
     ),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
+    Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
     Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
