@@ -35,7 +35,7 @@ DROPPED_COLUMNS = ("database_name", "table_name", "dropped_id", "drop_time")
 # The columns of a list of snapshots for people; JSON has every column.
 SNAPSHOT_COLUMNS = (
     *("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count"),
-    *("schema_id", "commit_user"),
+    *("schema_id", "commit_user", "operation", "message", "author"),
 )
 # Epoch milliseconds, though their type does not say so.
 TIMES = frozenset({"save_time", "snapshot_time", "commit_time"})

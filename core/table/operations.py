@@ -104,7 +104,8 @@ class Operation(Record, frozen=True, kw_only=True):
     not turn its `edits` round, or what does instead. `undoes` and `redoes` are tokens of operations. `group`
     is set for a part of a change of many.
 
-    `checks` are those that were made of the rows that it published.
+    `checks` are those that were made of the rows that it published. `message` is what a person said of it;
+    `author` made it, if that is not the `user` of the process.
 
     `stream` is set for a run of a stream, whose entry is written again with each batch.
 
@@ -131,6 +132,8 @@ class Operation(Record, frozen=True, kw_only=True):
     redoes: str | None = None
     group: Group | None = None
     checks: tuple[CheckResult, ...] | None = None
+    message: str | None = None
+    author: str | None = None
     landed: bool | None = None
     records_added: int | None = None
     records_removed: int | None = None

@@ -72,6 +72,7 @@ DECLARED: dict[str, Declaration] = {
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (Branch("branch", "Branch of the table; main when left out.", follows=False),),
             result="AutoSavepointDone",
+            has_no_note=True,
         ),
         Declaration(
             "branches.create_branch",

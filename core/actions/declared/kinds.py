@@ -12,6 +12,7 @@ import msgspec
 from paimark.core.actions.declared.row import Seen, is_savepoints
 from paimark.core.config import FALSE_WORDS, TRUE_WORDS
 from paimark.core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, number_in
+from paimark.core.table.lineage.notes import problem_of
 from paimark.core.text import whole_number
 
 Value = str | int | bool
@@ -88,6 +89,15 @@ class Argument(msgspec.Struct, frozen=True):
 
 class Text(Argument, frozen=True):
     """Any text, which the action itself reads: a new name, columns, a length of time."""
+
+
+class Message(Argument, frozen=True):
+    """What a person says of a change."""
+
+    def read(self, text: str) -> Value:
+        if problem := problem_of(text):
+            raise ValueError(problem)
+        return text
 
 
 class FileName(Argument, frozen=True):

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 
 import click
 
-from paimark.core.actions.context import Context, Counting, Progress, open_context
+from paimark.core.actions.context import Context, Counting, Progress, context_of
 from paimark.core.actions.merge.conflict_file import write_conflicts
 from paimark.core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 from paimark.core.actions.registry import ACTIONS
@@ -84,7 +84,7 @@ def _conflict_context(
 ) -> Generator[tuple[Context, TablePath]]:
     settings = options.settings()
     with ended_by_signals(), closing(open_engine(settings)) as engine:
-        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        context = context_of(settings, lambda: engine)
         path = find_table(context.files, table_name)
         narrator.wait("Starting Spark")
         yield context, path

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from paimark.core.actions.checks import text_argument
-from paimark.core.actions.context import Context, Progress, open_context
+from paimark.core.actions.context import Context, Progress, context_of
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
 from paimark.core.actions.row_checks.versions import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
@@ -52,7 +52,7 @@ def answers(
         named, place, values = arguments_of(call, question.arguments, database)
         position = call.position
         settings = engine.settings
-        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        context = context_of(settings, lambda: engine)
         with failing_at(place):
             table = find_table(context.files, named.full_name)
         yield Columns(tuple(question.columns), tuple(question.columns.values()))
