@@ -206,7 +206,7 @@ def log_entries(files: Files, table: TablePath) -> list[Entry]:
 def read_operations(files: Files, table: TablePath, newest: int | None = None) -> list[Operation]:
     """All operations, or the newest, oldest first, without writes that did not land. Raises `Corrupt`."""
     entries = log_entries(files, table)
-    return _read(files, table, entries if newest is None else entries[-newest:])
+    return read_entries(files, table, entries if newest is None else entries[-newest:])
 
 
 def append(files: Files, table: TablePath, operation: Operation) -> None:
@@ -269,7 +269,7 @@ def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
     """Delete old operations, but for those that only the log can take back, and the undos of these."""
     writes = [each for each in entries if each.is_write]
     others = [each for each in entries if not each.is_write][:-_MOST_KEPT]
-    old = _read(files, table, others)
+    old = read_entries(files, table, others)
     lasting = {each.token for each in old if each.turned.is_lasting}
     kept = {each.token for each in old if lasting & {each.token, each.undoes, each.redoes}}
     gone = [*writes[:-_MOST_KEPT], *(each for each in others if each.token not in kept)]
@@ -277,7 +277,7 @@ def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
         pass
 
 
-def _read(files: Files, table: TablePath, entries: Sequence[Entry]) -> list[Operation]:
+def read_entries(files: Files, table: TablePath, entries: Sequence[Entry]) -> list[Operation]:
     """The operations of these files. A write of which it is not known that it landed is looked for."""
     paths = [f"{table.operations}/{each.name}" for each in entries]
     read: dict[str, Operation] = {}

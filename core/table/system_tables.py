@@ -144,10 +144,10 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
         undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
         found = checks_said(each.checks) if each.checks else None
         note = (each.message, each.author or each.user)
-        yield (*_operation_row(_with_remark(each)), undoes, redoes, _take_back(root, each), found, *note)
+        yield (*_operation_row(with_remark(each)), undoes, redoes, take_back(root, each), found, *note)
 
 
-def _take_back(root: Root, operation: Operation) -> str:
+def take_back(root: Root, operation: Operation) -> str:
     """The command that takes it back in its turn, or why there is none."""
     if operation.undoes is not None:
         return root.table.redo
@@ -159,7 +159,7 @@ def _take_back(root: Root, operation: Operation) -> str:
     return operation.no_way_back or why or "it can't be taken back"
 
 
-def _with_remark(operation: Operation) -> Operation:
+def with_remark(operation: Operation) -> Operation:
     """The operation; the summary of a part of a change of many says which part."""
     remark = ""
     if (group := operation.group) is not None:

@@ -350,6 +350,9 @@ DECLARED: dict[str, Declaration] = {
             "undo.restore",
             "Undo or redo until an operation of the log is the last that counts.",
             (OperationNumber("to", "Number of the operation; 0 for before all of them.", required=True),),
+            key=Key(
+                "W", "act.restore", "back to it", "go back to this operation", "goes back to an operation"
+            ),
             result="Restored",
         ),
         Declaration(

@@ -17,7 +17,7 @@ from paimark.core.text import whole_number
 
 Value = str | int | bool
 # What an action is about: a tab shows such things, and a key on its row takes one.
-Thing = Literal["tag", "savepoint", "branch"]
+Thing = Literal["tag", "savepoint", "branch", "operation"]
 _FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, "n"), False)
 
 
@@ -251,6 +251,14 @@ class ConsumerName(Argument, frozen=True):
 
 class OperationNumber(Number, frozen=True):
     """An operation of the table's log."""
+
+    thing = "operation"
+
+    def of(self, seen: Seen) -> Value | None:
+        return seen.row.operation
+
+    def why_none(self, verb: str, seen: Seen) -> str:
+        return f"Go to an operation: there is none here to {verb}"
 
 
 class DroppedId(Argument, frozen=True):
