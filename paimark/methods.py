@@ -11,11 +11,13 @@ from paimark.results import (
     BranchCreated,
     BranchDeleted,
     BranchMerged,
+    BranchRenamed,
     CommitsRescued,
     Compacted,
     ConsumerReset,
     DroppedDeleted,
     MainReplaced,
+    ProtectionSet,
     Recovered,
     Restored,
     Result,
@@ -193,6 +195,18 @@ class TableMethods(ABC):
         """
         return self._do("delete-branch", BranchDeleted, name=name, keep=keep, message=message, author=author)
 
+    def rename_branch(
+        self, *, name: str, to: str, message: str | None = None, author: str | None = None
+    ) -> BranchRenamed:
+        """Give a branch another name, with all that it has. Stop its jobs first: they know its old name.
+
+        name: Name of the branch.
+        to: Its new name.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do("rename-branch", BranchRenamed, name=name, to=to, message=message, author=author)
+
     def expire_snapshots(
         self,
         *,
@@ -293,6 +307,64 @@ class TableMethods(ABC):
         author: Who made it, if not the user of this machine.
         """
         return self._do("analyze", Analyzed, columns=columns, branch=branch, message=message, author=author)
+
+    def protect(
+        self,
+        *,
+        reason: str,
+        tag: str | None = None,
+        savepoint: int | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> ProtectionSet:
+        """Protect a branch, tag or savepoint: no action lets it go, replaces it or rolls it back. Without
+        a tag or a savepoint, the branch itself. Other engines know nothing of it.
+
+        reason: Why: a refusal says it.
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do(
+            "protect",
+            ProtectionSet,
+            reason=reason,
+            tag=tag,
+            savepoint=savepoint,
+            branch=branch,
+            message=message,
+            author=author,
+        )
+
+    def unprotect(
+        self,
+        *,
+        tag: str | None = None,
+        savepoint: int | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> ProtectionSet:
+        """End the protection of a branch, tag or savepoint.
+
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do(
+            "unprotect",
+            ProtectionSet,
+            tag=tag,
+            savepoint=savepoint,
+            branch=branch,
+            message=message,
+            author=author,
+        )
 
     def alter_branch_schema(
         self,
@@ -436,6 +508,7 @@ class TableMethods(ABC):
         *,
         snapshot: int,
         on_conflict: str = "fail",
+        resolve: str | None = None,
         branch: str | None = None,
         message: str | None = None,
         author: str | None = None,
@@ -445,6 +518,7 @@ class TableMethods(ABC):
 
         snapshot: Id of the snapshot whose commit is taken back.
         on_conflict: What a row gets that changed since: fail (nothing is written), now (it stays) or then.
+        resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         message: Why: goes into the log, and into the snapshot that it commits.
         author: Who made it, if not the user of this machine.
@@ -454,6 +528,7 @@ class TableMethods(ABC):
             Reverted,
             snapshot=snapshot,
             on_conflict=on_conflict,
+            resolve=resolve,
             branch=branch,
             message=message,
             author=author,
@@ -467,6 +542,7 @@ class TableMethods(ABC):
         partition: str | None = None,
         keys: str | None = None,
         on_conflict: str = "fail",
+        resolve: str | None = None,
         branch: str | None = None,
         message: str | None = None,
         author: str | None = None,
@@ -479,6 +555,7 @@ class TableMethods(ABC):
         partition: The rows of these partitions, by some of their values: day=2026-05-01.
         keys: These keys: 42, 43; or JSON, {"id": 42}; or @FILE with one a line.
         on_conflict: What a row gets that several commits changed: fail (nothing is written), now or then.
+        resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         message: Why: goes into the log, and into the snapshot that it commits.
         author: Who made it, if not the user of this machine.
@@ -491,6 +568,7 @@ class TableMethods(ABC):
             partition=partition,
             keys=keys,
             on_conflict=on_conflict,
+            resolve=resolve,
             branch=branch,
             message=message,
             author=author,

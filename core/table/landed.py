@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from paimark.core.errors import NotFound
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import CHANGELOG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage, numbered
@@ -65,13 +66,17 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
 
 
 def fate_of(files: Files, root: Root, commit: Point) -> Landed:
-    """Whether the root got this very commit; UNKNOWN if its id has expired without a trace."""
+    """Whether the root got this very commit; UNKNOWN if its id, or the root, went without a trace."""
     lineage = Lineage(files, root)
     there = list(_read(files, [root.snapshot(commit.id)]))
     if there:
         return Landed.YES if commit.is_of(there[0]) else Landed.NO
-    if (lineage.latest_id() or 0) < commit.id:
-        return Landed.NO
+    try:
+        if (lineage.latest_id() or 0) < commit.id:
+            return Landed.NO
+    except NotFound:
+        # The branch went since: only a copy in another root tells.
+        pass
     others = _other_copies(files, root, [commit.id])
     return Landed.YES if any(commit.is_of(each) for _, each in others) else Landed.UNKNOWN
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MESSAGE = Message("message", "Why: goes into the log, and into the snapshot that it commits.")
 AUTHOR = Text("author", "Who made it, if not the user of this machine.")
 NOTE = (MESSAGE, AUTHOR)
+# What an action takes from readers, or changes for them: its object, the branch that it works on (main if it
+# has no argument for it), or the whole table.
+Takes = Literal["", "object", "branch", "table"]
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -44,7 +47,8 @@ class Declaration(msgspec.Struct, frozen=True):
 
     One that `has_no_note` takes no message: the clock makes it.
 
-    `more` are further sentences for `--help` and Python. `result` names a struct of `paimark.results`.
+    `takes` is what must not be protected. `more` are further sentences for `--help` and Python. `result`
+    names a struct of `paimark.results`.
     `changes` are its kinds of change, by the names in journals, with the module and class of each.
     """
 
@@ -52,6 +56,7 @@ class Declaration(msgspec.Struct, frozen=True):
     summary: str
     arguments: tuple[Argument, ...] = ()
     more: str = ""
+    takes: Takes = ""
     result: str = "Result"
     changes: Mapping[str, str] = {}
     key: Key | None = None

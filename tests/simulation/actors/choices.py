@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from paimark.core.table.layout import Root
+from tests.simulation.actors.repairs import REPAIRS, condition
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import STATEMENTS
 from tests.simulation.judging import view
@@ -30,7 +31,7 @@ _ACTIONS = {
     "alter-branch-schema": 2,
     "rescue-commits": 1,
     "compact": 2,
-    **dict.fromkeys(STATEMENTS, 2),
+    **dict.fromkeys((*STATEMENTS, *REPAIRS), 2),
     "recover": 1,
 }
 # The actions that remove a root or its tags; and those that rename a root.
@@ -195,6 +196,14 @@ class Choices:
                 return {"branch": branch, "full": pick.random() < 0.5}
             case "delete-from" | "update" | "merge-into":
                 return {"branch": branch, "key": self._key(branch), "value": world.number()}
+            case "revert":
+                choice = pick.choice(("fail", "now", "then"))
+                return {"branch": branch, "snapshot": self._id(branch), "on_conflict": choice}
+            case "restore-rows":
+                choice = pick.choice(("fail", "now", "then"))
+                version = pick.choice([*tags, f"snapshot.{self._id(branch)}"])
+                where = condition(self._key(branch))
+                return {"branch": branch, "from_version": version, "where": where, "on_conflict": choice}
             case "rescue-commits":
                 return {"name": f"rescued{world.number()}"}
         return {}
@@ -223,9 +232,14 @@ class Choices:
         return [int(each) for each in found] or [1]
 
     def _maybe_id(self, branch: str | None) -> int | None:
+        return self._random.choice([None, None, None, *self._ids(branch)])
+
+    def _id(self, branch: str | None) -> int:
+        return self._random.choice([*self._ids(branch)] or [1])
+
+    def _ids(self, branch: str | None) -> list[int]:
         root = TABLE.root(branch) if branch else view.main_root(self._store)
-        ids = list(view.snapshots(self._store, root))
-        return self._random.choice([None, None, None, *ids])
+        return list(view.snapshots(self._store, root))
 
     def _branches(self) -> list[Root]:
         return [root for root in view.roots(self._store) if root.branch is not None]

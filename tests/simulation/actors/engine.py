@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from paimark.core.spark.protocol import (
     Event,
     Failed,
     Inserting,
+    Repair,
     Run,
     TaskResult,
     Version,
@@ -44,10 +45,11 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
+from tests.simulation.actors import repairs
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import Changing
-from tests.simulation.formats import ADD, DELETE, KEY, Change, Entry, Identity, Rows
+from tests.simulation.formats import ADD, DELETE, KEY, Change, DataFile, Entry, Identity, Rows, merged_rows
 from tests.simulation.judging.expected import Sides, keyed_merge
 from tests.simulation.stock.commit import CommitWriter, Prepared
 from tests.simulation.stock.writer import StockWriter
@@ -55,6 +57,8 @@ from tests.simulation.world import TABLE, World
 
 _THEN = "__paimark_then"
 _ATTEMPTS = 3
+# The files that a commit adds and takes out, and the table's rows after it.
+Changed = tuple[list[Entry], Rows]
 
 
 class StandInEngine:
@@ -74,6 +78,8 @@ class StandInEngine:
                 yield TaskResult(rows=tuple(map(json.dumps, self._answer(task))))
             elif isinstance(task, Compact):
                 yield TaskResult(snapshot=self._compact(task))
+            elif isinstance(task, Repair):
+                yield TaskResult(snapshot=self._repair(task))
             elif isinstance(task, Write):
                 self._write(task)
                 yield TaskResult()
@@ -100,6 +106,8 @@ class StandInEngine:
 
     def _answer(self, task: Ask) -> list[dict[str, Any]]:
         rows = self._read(task.versions)
+        if (answered := repairs.answer(task.sql, rows)) is not None:
+            return answered
         if task.sql == merge_sql.Unkeyed().count_removed:
             return [{"removed": sum(_removed(rows).values())}]
         queries = _keyed_queries(task.schema, None)
@@ -147,38 +155,83 @@ class StandInEngine:
             operation=change.name,
             statement=sql,
         )
+        facts = {"table": TABLE.full_name, "deleted": 0, "updated": 0, "inserted": 0}
+        made = self._committed(target, partial(self._changed_files, change, json.loads(target.schema)))
+        return TaskResult((json.dumps(facts),), made)
+
+    def _repair(self, order: Repair) -> int | None:
+        target = self._target(
+            order.branch,
+            follows_main=order.follows_main,
+            schema=order.schema,
+            commit_user=order.commit_user,
+            head=order.head,
+            operation=order.operation,
+        )
+        return self._committed(target, partial(self._repaired_files, order))
+
+    def _committed(self, target: WriteTarget, change: Callable[[dict[str, Any]], Changed]) -> int | None:
+        """One commit on the state of an order; None if that changes nothing."""
         require_unchanged(self._files, target)
-        latest = Lineage(self._files, root).latest()
+        latest = Lineage(self._files, target.root).latest()
         require_head(self._files, target, latest)
         assert latest is not None
-        head = latest.as_written()
-        before = self._world.commits[_of(head)].rows
-        delta = self._changed_files(change, head, before, json.loads(target.schema))
-        facts = {"table": TABLE.full_name, "deleted": 0, "updated": 0, "inserted": 0}
+        delta, rows = change(latest.as_written())
         if not delta:
-            return TaskResult((json.dumps(facts),))
+            return None
         kind = "APPEND" if self._world.keyed else "OVERWRITE"
-        prepared = self._writer.prepare(head, delta, schema.id, kind, order.commit_user, 2**63 - 1)
-        if not self._published(target, latest, prepared, delta, change.of_rows(before)):
+        schema_id = target.table_schema.id
+        prepared = self._writer.prepare(
+            latest.as_written(), delta, schema_id, kind, target.commit_user, 2**63 - 1
+        )
+        if not self._published(target, latest, prepared, delta, rows):
             raise has_moved(target, latest.id, latest.id + 1)
-        return TaskResult((json.dumps(facts),), prepared.identity.id)
+        return prepared.identity.id
 
-    def _changed_files(
-        self, change: Changing, head: dict[str, Any], rows: Rows, schema: dict[str, Any]
-    ) -> list[Entry]:
+    def _changed_files(self, change: Changing, schema: dict[str, Any], head: dict[str, Any]) -> Changed:
+        rows = self._world.commits[_of(head)].rows
         after, number = change.of_rows(rows), self._world.number()
         if not change.meant(rows) and change.name != "merge-into":
-            return []
+            return [], rows
         if self._world.keyed:
             [value] = [value for key, value in (after if change.meant(after) else rows) if key == change.key]
             made = Change(change.key, value, number, 0 if change.meant(after) else 3)
-            return [Entry(ADD, self._writer.data_file([made], schema))]
+            return [Entry(ADD, self._writer.data_file([made], schema))], after
+        touched, left = self._files_with(head, change.key)
+        again = [Change(key, value, number) for key, value in change.of_rows(left)]
+        added = [Entry(ADD, self._writer.data_file(again, schema))] if again else []
+        return [*(Entry(DELETE, each) for each in touched), *added], after
+
+    def _files_with(self, head: dict[str, Any], key: int) -> tuple[list[DataFile], Rows]:
+        """The files with rows of a key, and all rows in them."""
         live = {each: self._writer.changes(each) for each in self._writer.live(head)}
-        touched = [each for each, has in live.items() if change.key in {row.key for row in has}]
-        again = change.of_rows(tuple((row.key, row.value) for each in touched for row in live[each]))
-        new = [Change(key, value, number) for key, value in again]
-        added = [Entry(ADD, self._writer.data_file(new, schema))] if new else []
-        return [*(Entry(DELETE, each) for each in touched), *added]
+        touched = [each for each, has in live.items() if key in {row.key for row in has}]
+        return touched, tuple((row.key, row.value) for each in touched for row in live[each])
+
+    def _repaired_files(self, order: Repair, head: dict[str, Any]) -> Changed:
+        rows, schema = self._read(order.versions), json.loads(order.schema)
+        before, number = self._world.commits[_of(head)].rows, self._world.number()
+        if order.upserts_sql:
+            changes = [
+                Change(each.key, each.now or 0, number, 3)
+                if each.then is None
+                else Change(each.key, each.then, number)
+                for each in repairs.upserts(order.upserts_sql, rows)
+            ]
+            new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
+            gone = {each.key for each in changes}
+            back = [(each.key, each.value) for each in changes if not each.kind]
+            return new, tuple(sorted([*(row for row in before if row[0] not in gone), *back]))
+        out = [each for each in self._writer.live(head) if each.name in order.out]
+        added = list(repairs.added_rows(order.rows_sql, rows))
+        if order.delete_where:
+            out, had = self._files_with(head, key := repairs.meant_key(order.delete_where))
+            added += [row for row in had if row[0] != key]
+        again = [Change(*row, number) for row in sorted(added)]
+        gone_rows = Counter((row.key, row.value) for each in out for row in self._writer.changes(each))
+        new = [Entry(ADD, self._writer.data_file(again, schema))] if again else []
+        after = Counter(before) - gone_rows + Counter(added)
+        return [*(Entry(DELETE, each) for each in out), *new], tuple(sorted(after.elements()))
 
     def _target(self, branch: str | None, **more: Any) -> WriteTarget:
         """`more` are the conditions and the kind of the commit."""
@@ -313,7 +366,13 @@ class StandInEngine:
         raise AssertionError(f"the stand-in for Spark does not know {write.sql}")
 
     def _read(self, versions: Mapping[str, Version]) -> dict[str, Rows]:
-        return {name: self._writer.rows(json.loads(each.snapshot)) for name, each in versions.items()}
+        return {name: self._rows_at(each) for name, each in versions.items()}
+
+    def _rows_at(self, version: Version) -> Rows:
+        live = self._writer.live(json.loads(version.snapshot))
+        read = [each for each in live if version.only is None or each.name in version.only]
+        changes = [change for each in read for change in self._writer.changes(each)]
+        return merged_rows(changes, keyed=self._world.keyed)
 
 
 def _removed(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:

@@ -39,8 +39,8 @@ class LateWrites:
         self._scheduler = scheduler
         self._random = random
         self._under_way: list[LateWrite] = []
-        # Whether each request has the longest delay.
-        self.are_latest = False
+        # Whether each request has the longest delay; whether all wait, as while the judges look.
+        self.are_latest = self.are_held = False
 
     def add(self, actor: Actor, path: str, data: bytes | None, *, is_creation: bool) -> None:
         """Note a request that an actor gave up."""
@@ -57,7 +57,7 @@ class LateWrites:
 
     def due(self) -> list[LateWrite]:
         """Remove and return the requests that are due."""
-        now = self._scheduler.elapsed
+        now = -1.0 if self.are_held else self._scheduler.elapsed
         found = [each for each in self._under_way if each.due <= now]
         self._under_way = [each for each in self._under_way if each.due > now]
         return sorted(found, key=lambda each: each.due)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from paimark.core.table.layout import Root, merge_tag, savepoint_tag
 from tests.simulation.actors.operations import Key, Move, Operation, References
+from tests.simulation.actors.repairs import REPAIRS, meant_key, restored, reverted
 from tests.simulation.actors.statements import STATEMENTS, Changing
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
@@ -241,6 +242,22 @@ class Outcomes:
             wanted = Changing.of(operation.action, operation.arguments).of_rows(self.rows(moves[0].before))
             assert self.rows(moves[0].after) == wanted, f"{root.label} has {self.rows(moves[0].after)}"
 
+    def repaired(self, operation: Operation) -> None:
+        root, given = _written(operation), operation.arguments
+        if not (moves := _moves_of(operation, root)):
+            return
+        assert len(moves) == 1, f"{root.label} moved more than once"
+        now = self.rows(moves[0].before)
+        if operation.action == "restore-rows":
+            version = self._version(operation, str(given["from_version"]), root)
+            wanted = restored(now, self.rows(version), meant_key(str(given["where"])))
+        else:
+            commit = self._version(operation, f"snapshot.{given['snapshot']}", root)
+            before = self._world.commits[_sure(commit)].parent
+            takes_then, keyed = given.get("on_conflict") == "then", self._world.keyed
+            wanted = reverted(now, self.rows(before), self.rows(commit), keyed=keyed, takes_then=takes_then)
+        assert self.rows(moves[0].after) == wanted, f"{root.label} has {self.rows(moves[0].after)}"
+
     def replaced(self, operation: Operation) -> None:
         branch = TABLE.root(operation.name)
         if operation.arguments.get("layout") == "overwrite":
@@ -312,11 +329,12 @@ class Outcomes:
             view.head(self._store, branch)
         )
 
-    def _version(self, operation: Operation, name: str) -> Identity | None:
-        main, planned = operation.begun.main, operation.planned
-        if name in planned.tags[main]:
-            return planned.tags[main][name]
-        line = self._world.ancestors(planned.heads[main])
+    def _version(self, operation: Operation, name: str, of: Root | None = None) -> Identity | None:
+        """A tag or snapshot of a root, of main by default."""
+        root, planned = of or operation.begun.main, operation.planned
+        if name in planned.tags[root]:
+            return planned.tags[root][name]
+        line = self._world.ancestors(planned.heads[root])
         return next((each for each in line if f"snapshot.{each.id}" == name), None)
 
     def _promise(self, operation: Operation, name: str) -> None:
@@ -347,7 +365,7 @@ class Outcomes:
 
 def _written(operation: Operation) -> Root:
     """The root that it gives rows: main, or the branch that a row change names."""
-    branch = operation.arguments.get("branch") if operation.action in STATEMENTS else None
+    branch = operation.arguments.get("branch") if operation.action in (*STATEMENTS, *REPAIRS) else None
     return operation.begun.main if branch is None else TABLE.root(str(branch))
 
 
@@ -387,6 +405,7 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "rollback": Outcomes.rolled_back,
     "replace-main-branch": Outcomes.replaced,
     **dict.fromkeys(STATEMENTS, Outcomes.rows_changed),
+    **dict.fromkeys(REPAIRS, Outcomes.repaired),
     "undo": Outcomes.undone,
 }
 

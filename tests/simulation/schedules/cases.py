@@ -11,7 +11,7 @@ from tests.simulation.actors.scheduler import Actor
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.stock.writer import StockWriter
-from tests.simulation.world import TABLE
+from tests.simulation.world import RENAMED, TABLE
 
 Step = Callable[[Bench], object]
 
@@ -135,6 +135,30 @@ CASES = (
     Case("a new key is merged", "merge-into", {"key": 7, "value": 70}, keyed=True),
     Case("undo of rows that went", "undo", {}, (_act("delete-from", key=1), _act("compact"))),
     Case("undo of rows that changed", "undo", {}, (_act("update", key=2, value=70),), keyed=True),
+    Case("commit is taken back", "revert", {"snapshot": 3}),
+    Case("commit that was compacted is taken back", "revert", {"snapshot": 3}, (_act("compact"),)),
+    Case("commit of keys is taken back", "revert", {"snapshot": 4}, keyed=True),
+    Case(
+        "commit of keys is taken back on a branch",
+        "revert",
+        {"snapshot": 4, "branch": "b", "on_conflict": "then"},
+        _BRANCH,
+        keyed=True,
+    ),
+    Case(
+        "rows come back",
+        "restore-rows",
+        {"from_version": "fork", "where": "k = 1"},
+        (_act("delete-from", key=1),),
+    ),
+    Case(
+        "rows of a key come back",
+        "restore-rows",
+        {"from_version": "fork", "where": "k = 1", "on_conflict": "then"},
+        (_act("merge-into", key=1, value=70),),
+        keyed=True,
+    ),
+    Case("undo of a revert", "undo", {}, (_act("revert", snapshot=3),)),
     Case("branch goes", "delete-branch", {"name": "b"}, _BRANCH),
     Case("branch without commits goes", "delete-branch", {"name": "b"}, _BRANCH[:1]),
     Case("merged branch goes", "delete-branch", {"name": "b"}, _MERGED),
@@ -145,6 +169,7 @@ CASES = (
         (*_MERGED, lambda bench: bench.write(None, "overwrite"), lambda bench: bench.expire()),
     ),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
+    Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
     Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
@@ -220,5 +245,8 @@ CASES = (
     Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
     Case("column", "alter-branch-schema", {"add": "c INT"}),
     Case("column of a branch", "alter-branch-schema", {"add": "c INT", "branch": "b"}, _BRANCH),
+    Case("table is dropped", "drop-table", {}, (*_BRANCH, *_SAVED)),
+    Case("table is renamed", "rename-table", {"to": RENAMED.name}, (*_BRANCH, *_SAVED)),
+    Case("table comes back", "undrop", {}, (*_BRANCH, *_SAVED, _act("drop-table"))),
     Case("rescue", "rescue-commits", {"name": "rescued"}, (*_BRANCH, _stray)),
 )

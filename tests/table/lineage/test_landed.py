@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from paimark.core.table.landed import Fate, Landed, find_commit
+from paimark.core.table.landed import Fate, Landed, fate_of, find_commit
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import point_of
 from tests.table.lineages import TABLE, write_lineage
 
 OURS = "ours"
@@ -115,3 +117,11 @@ def test_a_tag_elsewhere_of_that_id_is_perhaps_of_another_snapshot(tmp_path: Pat
     tag(tmp_path, lineage.root, 7, other)
     expire(tmp_path, lineage.root, 7)
     assert fate(lineage, 6) == Fate(Landed.UNKNOWN, None, (7,))
+
+
+def test_of_a_branch_that_went_a_copy_in_another_root_tells(tmp_path: Path, lineage: Lineage) -> None:
+    """A write whose entry of the log was never settled, on a branch that is gone."""
+    gone, commit = TABLE.root("gone"), point_of(lineage.snapshot(9))
+    assert fate_of(lineage.files, gone, commit) is Landed.YES
+    never = msgspec.structs.replace(commit, delta_manifest_list="manifest-list-of-nobody")
+    assert fate_of(lineage.files, gone, never) is Landed.UNKNOWN
