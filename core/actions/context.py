@@ -57,7 +57,9 @@ class Context:
     `beat_every` the seconds between this process's heartbeats. `engine` gives the Spark engine that rewrites
     rows; without it an action starts and ends one. `late_for` is for how many seconds the store may still
     carry out a request that was given up. `progress` is told how far the planning is. `note` is what a
-    person says of a change that is applied; of one that is planned, if nothing else is said.
+    person says of a change that is applied; of one that is planned, if nothing else is said. `counts`:
+    somebody reads the plan before he agrees, so that rows are counted for it; else metadata say at most how
+    many.
     """
 
     files: Files
@@ -74,6 +76,7 @@ class Context:
     engine: Callable[[], Engine] | None = None
     progress: Progress = _unheard
     note: Note = NO_NOTE
+    counts: bool = True
 
 
 def context_of(settings: Settings, engine: Callable[[], Engine] | None = None) -> Context:
