@@ -11,11 +11,13 @@ from paimark.results import (
     BranchCreated,
     BranchDeleted,
     BranchMerged,
+    BranchRenamed,
     CommitsRescued,
     Compacted,
     ConsumerReset,
     DroppedDeleted,
     MainReplaced,
+    ProtectionSet,
     Recovered,
     Restored,
     Result,
@@ -121,6 +123,14 @@ class TableMethods(ABC):
         """
         return self._do("delete-branch", BranchDeleted, name=name, keep=keep)
 
+    def rename_branch(self, *, name: str, to: str) -> BranchRenamed:
+        """Give a branch another name, with all that it has. Stop its jobs first: they know its old name.
+
+        name: Name of the branch.
+        to: Its new name.
+        """
+        return self._do("rename-branch", BranchRenamed, name=name, to=to)
+
     def expire_snapshots(
         self, *, retain_last: int | None = None, older_than: str | None = None, branch: str | None = None
     ) -> SnapshotsExpired:
@@ -170,6 +180,30 @@ class TableMethods(ABC):
         branch: Branch of the table; main when left out.
         """
         return self._do("analyze", Analyzed, columns=columns, branch=branch)
+
+    def protect(
+        self, *, reason: str, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+    ) -> ProtectionSet:
+        """Protect a branch, tag or savepoint: no action lets it go, replaces it or rolls it back. Without
+        a tag or a savepoint, the branch itself. Other engines know nothing of it.
+
+        reason: Why: a refusal says it.
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        """
+        return self._do("protect", ProtectionSet, reason=reason, tag=tag, savepoint=savepoint, branch=branch)
+
+    def unprotect(
+        self, *, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+    ) -> ProtectionSet:
+        """End the protection of a branch, tag or savepoint.
+
+        tag: Name of a tag.
+        savepoint: Id of a savepoint.
+        branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        """
+        return self._do("unprotect", ProtectionSet, tag=tag, savepoint=savepoint, branch=branch)
 
     def alter_branch_schema(
         self,
@@ -282,15 +316,25 @@ class TableMethods(ABC):
         """
         return self._do("rollback", RolledBack, to=to, truncate=truncate)
 
-    def revert(self, *, snapshot: int, on_conflict: str = "fail", branch: str | None = None) -> Reverted:
+    def revert(
+        self,
+        *,
+        snapshot: int,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        branch: str | None = None,
+    ) -> Reverted:
         """Take back what one commit did, and keep what came later, as one new commit. Paimon's library
         makes that commit, which starts Spark.
 
         snapshot: Id of the snapshot whose commit is taken back.
         on_conflict: What a row gets that changed since: fail (nothing is written), now (it stays) or then.
+        resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         """
-        return self._do("revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, branch=branch)
+        return self._do(
+            "revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, resolve=resolve, branch=branch
+        )
 
     def restore_rows(
         self,
@@ -300,6 +344,7 @@ class TableMethods(ABC):
         partition: str | None = None,
         keys: str | None = None,
         on_conflict: str = "fail",
+        resolve: str | None = None,
         branch: str | None = None,
     ) -> RowsRestored:
         """Give some rows what they were at a version, as one new commit; all others stay. Paimon's library
@@ -310,6 +355,7 @@ class TableMethods(ABC):
         partition: The rows of these partitions, by some of their values: day=2026-05-01.
         keys: These keys: 42, 43; or JSON, {"id": 42}; or @FILE with one a line.
         on_conflict: What a row gets that several commits changed: fail (nothing is written), now or then.
+        resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
         """
         return self._do(
@@ -320,6 +366,7 @@ class TableMethods(ABC):
             partition=partition,
             keys=keys,
             on_conflict=on_conflict,
+            resolve=resolve,
             branch=branch,
         )
 

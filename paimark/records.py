@@ -34,7 +34,10 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """A name for a snapshot. Only tags that expire have `create_time` and `time_retained` (`PT24H`)."""
+    """A name for a snapshot. Only tags that expire have `create_time` and `time_retained` (`PT24H`).
+
+    `protected` is the reason why no action may delete it; None if one may.
+    """
 
     tag_name: str
     snapshot_id: int
@@ -43,6 +46,7 @@ class Tag(msgspec.Struct, frozen=True):
     record_count: int | None
     create_time: int | None
     time_retained: str | None
+    protected: str | None
 
 
 class FirstRows(msgspec.Struct, frozen=True):
@@ -82,7 +86,7 @@ class Branch(msgspec.Struct, frozen=True):
 
     `fork_snapshot_id` is its fork from main; `ahead` and `behind` count the commits of the branch and of main
     since the fork. They are None for main, and if the fork is not proven. `health` is `ok`, `exposed` (stock
-    expiry on it can delete files of savepoints) or `unreadable`.
+    expiry on it can delete files of savepoints) or `unreadable`. `protected` is as in `Tag`.
     """
 
     branch_name: str
@@ -95,6 +99,7 @@ class Branch(msgspec.Struct, frozen=True):
     ahead: int | None
     behind: int | None
     health: str
+    protected: str | None
 
 
 class Operation(msgspec.Struct, frozen=True):

@@ -138,6 +138,22 @@ class ConsumerReset(Result, frozen=True, kw_only=True):
     branch: str | None = None
 
 
+class BranchRenamed(Result, frozen=True, kw_only=True):
+    branch_name: str
+    old_name: str
+
+
+class ProtectionSet(Result, frozen=True, kw_only=True):
+    """`what` is branch, tag or savepoint, `of` the branch of a tag. `reason` is None of one that is no longer
+    protected.
+    """
+
+    what: str
+    name: str
+    of: str | None = None
+    reason: str | None = None
+
+
 class BranchDeleted(Result, frozen=True, kw_only=True):
     """`retired_as` is the name of the retired branch, if the branch was kept."""
 

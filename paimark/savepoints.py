@@ -54,7 +54,8 @@ class Savepoint(msgspec.Struct, frozen=True, dict=True):
     `save_time` is the time of its creation, `snapshot_time` that of the saved snapshot's commit, `branch` the
     branch that it was made on; `created_by` is `manual` or `interval`. `health` is `ok`, `unprotected` (its
     tag is gone: the next expiry may delete its files) or `unverified` (no proof that its tag came in time);
-    it is None if the savepoint was read from its file alone. `full_manifest_list` is the name of a file
+    it is None if the savepoint was read from its file alone. `protected` is the reason why no action may
+    delete it, None if one may, or in a file alone. `full_manifest_list` is the name of a file
     beside that of the savepoint; `rest` are the file's further fields, also those of a later version.
     """
 
@@ -68,6 +69,7 @@ class Savepoint(msgspec.Struct, frozen=True, dict=True):
     comment: str | None
     created_by: str
     health: str | None
+    protected: str | None
     full_manifest_list: str
     rest: dict[str, Any]
 
@@ -110,10 +112,10 @@ class Savepoint(msgspec.Struct, frozen=True, dict=True):
         return saved
 
     @classmethod
-    def _of(cls, record: SavepointRecord, health: str | None) -> Self:
+    def _of(cls, record: SavepointRecord, health: str | None, protected: str | None = None) -> Self:
         fields = record.as_written()
         own = {name: fields.pop(in_file, None) for name, in_file in _IN_FILE.items()}
-        return cls(**own, health=health, rest=fields)
+        return cls(**own, health=health, protected=protected, rest=fields)
 
     def _found_in(self, files: Files, directory: str) -> Self:
         """The same savepoint, that knows where its manifests are listed. A copy or pickle does not."""

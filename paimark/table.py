@@ -16,6 +16,7 @@ from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.operations import CheckResult
 from paimark.core.table.system_tables import (
     Row,
@@ -58,7 +59,11 @@ class Table(TableActions):
         files, path = self._session.files, self._path
         found = savepoints_by_id(files, path, branch_name(branch), unreadable)
         warn_left_out(unreadable.values())
-        return [Savepoint._of(*each)._found_in(files, path.savepoints) for each in found]
+        why = reasons(files, path.root(), "savepoint")
+        return [
+            Savepoint._of(each, health, why.get(str(each.id)))._found_in(files, path.savepoints)
+            for each, health in found
+        ]
 
     def branches(self) -> list[Branch]:
         """The branches, main first, then by name."""

@@ -12,6 +12,7 @@ import msgspec
 
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, size
+from paimark.core.table.layout import MAIN
 from paimark.core.table.operations import CheckResult, Group
 from paimark.core.table.records import Point
 
@@ -69,6 +70,18 @@ class Step(msgspec.Struct, frozen=True):
     size: int = 0
 
 
+class Taken(msgspec.Struct, frozen=True):
+    """What a plan lets go, moves, or gives other rows: a thing that is protected stands against it.
+
+    A `branch` gets other rows or another history, a `root` goes or gets another name, with its tags, and a
+    `table` goes with all that it has. `branch` is that of a tag.
+    """
+
+    what: Literal["table", "root", "branch", "tag", "savepoint"]
+    name: str = ""
+    branch: str = MAIN
+
+
 class Refusal(msgspec.Struct, frozen=True):
     """Why the change can't be made, in one sentence, and what to do about it. `code` is for programs."""
 
@@ -110,7 +123,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint of what must stay the same even if main goes on from `main_at`. `undoes` and `redoes` are
     tokens of operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans
     of a change of many, in the order of application; `group` says which part of one it is, once it is
-    applied. A plan with refusals can't be applied.
+    applied. `takes` is what must not be protected. A plan with refusals can't be applied.
     """
 
     action: str = ""
@@ -138,6 +151,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Plan, ...] = ()
     group: Group | None = None
     checks: tuple[CheckResult, ...] = ()
+    takes: tuple[Taken, ...] = ()
 
     @property
     def commits_rows(self) -> bool:

@@ -94,6 +94,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     assumed = text_argument(arguments, "assume")
     if (main := text_argument(arguments, "main")) is not None:
         return restore_main.plan(context, table, main)
+    if (claim := journal.current(context, table)) and (of := journal.claimed_for(context, table, claim)):
+        reason = f"{claim.journal.action} of {of.full_name} is moving it to {table.full_name}"
+        hint = f"Run `paimark recover {of.word}`."
+        return Plan(headline=f"{reason}.", arguments={}, refusals=(Refusal(reason, hint),))
     # Holders on other machines count as dead here: applying the plan watches them first.
     unwatched = look(context, table)
     findings = look(context, table, dead=unwatched.watched)

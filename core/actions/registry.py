@@ -9,16 +9,17 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
+from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.checks import read_only_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declaration import Declaration
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument, Choice
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import UsageError
 from paimark.core.storage.files import Files, told_of_leftovers
@@ -29,7 +30,10 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.links import linked_directories, require_no_links
 from paimark.core.table.names import near_names
 
-__all__ = ["ACTIONS", "Action", "Progress", "action"]
+if TYPE_CHECKING:
+    from paimark.core.actions.merge.resolution import Between
+
+__all__ = ["ACTIONS", "Action", "Progress", "action", "conflicting"]
 
 MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
@@ -64,6 +68,11 @@ def action(name: str) -> Action:
     return known
 
 
+def conflicting(name: str, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
+    """What is in conflict, of an action whose argument `resolve` has the choices."""
+    return cast("Between", _loaded(DECLARED[name].code).conflicting(context, table, arguments))
+
+
 def _action(declared: Declaration) -> Action:
     name, module, varied = declared.name, declared.code, declared.varied
 
@@ -76,13 +85,16 @@ def _action(declared: Declaration) -> Action:
         _require_chosen(declared, given)
         make = cast(MakePlan, _loaded(module).plan)
         made = read_again_if_moved(lambda: make(context, table, given))
+        request = made.request or _plain(given)
+        takes = guard.taken(declared, request, made)
         return replace(
             made,
             items=(*made.items, *_not_followed(context, table, made, declared.follows)),
             action=made.action or name,
             table=table.full_name,
-            refusals=_refusals(context, table, module, made),
-            request=made.request or _plain(given),
+            refusals=(*_refusals(context, table, module, made), *guard.refusals(context.files, table, takes)),
+            request=request,
+            takes=takes,
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -99,6 +111,7 @@ def _action(declared: Declaration) -> Action:
                 context, plan, progress, lambda part: action(part.action).apply(context, part, progress)
             )
         require_no_links(context.files, parse_table_name(plan.table))
+        raise_first(guard.refusals(context.files, parse_table_name(plan.table), plan.takes))
         outcome = _apply_of(module)(context, plan, progress)
         if declared.moves_main and not plan.empty:
             from paimark.core.actions.savepoints.auto_savepoint import after_commit
@@ -140,6 +153,9 @@ def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tu
     refusals = read_only_refusals(context)
     if not made.empty and (made.change or not hasattr(_loaded(module), "apply")):
         refusals += journal.refusals(context, table)
+    elif not made.empty and module != "recover":
+        # What anybody adds while a table is copied to another place may be lost there.
+        refusals += journal.refusals(context, table, of=journal.MOVES)
     links = map(link_in_the_way, linked_directories(context.files, table))
     refusals += [*made.refusals, *(Refusal(each.message, each.hint) for each in links)]
     return tuple(dict.fromkeys(refusals))

@@ -38,7 +38,6 @@ LOOKING = {
 # The actions of the registry follow, except those with more than one form.
 CHANGING = {
     "auto-savepoint": "paimark.core.cli.changes.auto_savepoint:auto_savepoint",
-    "merge-branch": "paimark.core.cli.changes.merge_branch:merge_branch",
     "try": "paimark.core.cli.changes.try_script:try_script",
     "apply": "paimark.core.cli.changes.apply:apply",
 }

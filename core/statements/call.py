@@ -11,6 +11,7 @@ from paimark.core.actions.registry import ACTIONS, Action
 from paimark.core.errors import failing_at
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted
+from paimark.core.statements.stock_procedures import as_ours
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.names import near_names, require_chosen, split_name
@@ -42,7 +43,7 @@ class ActionCall:
 
 def action_of_call(statement: Statement, database: str | None = None) -> ActionCall:
     """The action of a CALL; `database` is the current one. Raises `StatementFailed`."""
-    call = read_call(statement)
+    call = as_ours(read_call(statement))
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
     if call.procedure == TRY:
         # Loaded by its name, as actions are: it runs statements, among them such calls.

@@ -28,6 +28,7 @@ from paimark.core.table.catalog import table_exists
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.resolving import require_versions
+from paimark.core.travel.statements.databases import is_of_database, read_database_statement
 from paimark.core.travel.statements.refused import foreign, require_query_explained, unsupported
 from paimark.core.travel.statements.row_changes import COMMANDS
 from paimark.core.travel.statements.tables import is_of_table
@@ -86,6 +87,10 @@ def run_statement(
         from paimark.core.statements.questions.answers import answers
 
         yield from answers(engine, statement, current, limit, (call or CallMode()).tell)
+    elif is_of_database(statement):
+        from paimark.core.statements import databases
+
+        yield from databases.events(engine, statement, (call or CallMode()).tell)
     elif is_action(statement):
         yield from _run_action(engine, statement, current, limit, call or CallMode())
     else:
@@ -119,6 +124,8 @@ def require_runnable(statement: Statement) -> None:
         raise foreign(statement) or unsupported(statement)
     if statement.kind == "explain":
         require_query_explained(statement)
+    if is_of_database(statement):
+        read_database_statement(statement)
     require_supported(statement)
     check_setting(statement)
 
@@ -167,7 +174,7 @@ def is_unsupported(statement: Statement) -> bool:
 
     False for a statement with an unknown first word: usually it is misspelt, and Spark reports where.
     """
-    if statement.kind == "other" or is_action(statement):
+    if statement.kind == "other" or is_action(statement) or is_of_database(statement):
         return False
     return statement.removes_rows or statement.kind == "ddl"
 

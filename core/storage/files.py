@@ -106,13 +106,22 @@ class Files(Protocol):
         """Remove the directory, and those below it, as far as they contain no files.
 
         A branch whose files were deleted must not remain as empty directories: stock orphan cleaning would
-        fail for the whole table. Does nothing if a store has no directories.
+        fail for the whole table. Where a store has no directories, the directory's own marker goes, if any.
         """
+
+    def make_directory(self, directory: str) -> None:
+        """Make an empty directory, as other engines find it: on an object store a marker. Idempotent."""
 
     def move(self, directory: str, to: str) -> None:
         """Move a directory with everything below it, in one step, to a path that does not exist.
 
         Raises `FileMissing`; and `Refused` if the path exists, or the store can't move a directory at once.
+        """
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        """Copy a file of `size` bytes inside an object store: its bytes do not come here.
+
+        Overwrites. Raises `FileMissing`; and `Refused` on a store that moves directories.
         """
 
 

@@ -165,6 +165,13 @@ class LocalFiles:
                     _remove_if_empty(each, descriptor)
             _remove_if_empty(name, parent)
 
+    def make_directory(self, directory: str) -> None:
+        with (
+            _translate_errors(directory),
+            parent_directory(self._root, f"{checked(directory)}/x", making=True),
+        ):
+            return
+
     def move(self, directory: str, to: str) -> None:
         name, moved = _name(checked(directory)), _name(checked(to))
         with (
@@ -185,6 +192,9 @@ class LocalFiles:
                 ) from error
             _sync_directory(target)
             _sync_directory(parent)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        raise Refused(f"{path} is moved here, not copied", "Nothing was changed.")
 
     def _file(self, path: str) -> str:
         return f"{self._root}/{checked(path)}"

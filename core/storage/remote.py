@@ -28,6 +28,8 @@ _DEADLINE_SECONDS = 10.0
 LISTING_SECONDS = 60.0
 # A write may take longer, at this rate, which allows for a slow link.
 _BYTES_A_SECOND = 250_000
+# A copy inside the store, at a rate that a busy store still has.
+_COPIED_A_SECOND = 10_000_000
 # The additional time for the event loop of an asynchronous client.
 _LOOP_SECONDS = 1.0
 # Files requested ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
@@ -183,6 +185,10 @@ class RemoteFiles:
     def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
         delete_if_own(self, path, is_own)
 
+    def make_directory(self, directory: str) -> None:
+        with self._translate_errors(directory, writes=True):
+            self._call("makedirs", self._file(directory), exist_ok=True, writes=True)
+
     def prune(self, directory: str) -> None:
         """Object stores have no directories."""
         checked(directory)
@@ -193,6 +199,14 @@ class RemoteFiles:
             f"{self._uri} can't move a directory in one step: object stores have none",
             "Nothing was changed.",
         )
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        full, target = self._file(path), self._file(to)
+        with self._translate_errors(path, writes=True):
+            self._copy(full, target, size, self._deadline + size / _COPIED_A_SECOND)
+
+    def _copy(self, full: str, to: str, size: int, seconds: float) -> None:
+        self._call("cp_file", full, to, deadline=seconds, writes=True)
 
     @property
     def _store(self) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "database_directory",
     "databases",
     "find_table",
+    "is_made",
     "parse_table_name",
     "table_exists",
     "tables",
@@ -89,7 +90,7 @@ def tables(files: Files, database: str) -> list[TablePath]:
     return [
         table
         for table, schema in zip(candidates, first_schemas, strict=True)
-        if schema is not None or _has_roots(files, table)
+        if schema is not None or _has_roots(files, table) or files.exists(table.journal)
     ]
 
 
@@ -110,6 +111,11 @@ def _unless_denied(files: Files, path: str) -> bytes | None:
 
 
 def table_exists(files: Files, table: TablePath) -> bool:
+    """Whether the directory holds a table, or what an interrupted move left: a recovery has to find that."""
+    return is_made(files, table) or files.exists(table.journal)
+
+
+def is_made(files: Files, table: TablePath) -> bool:
     """Whether the directory holds a table: its own schemas, or a branch."""
     return files.exists(table.root().schema(0)) or _has_roots(files, table)
 

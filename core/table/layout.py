@@ -88,6 +88,11 @@ class TablePath(msgspec.Struct, frozen=True):
         """The merge record: how much of each branch main already has."""
         return f"{self.branches}/merges"
 
+    @property
+    def protected(self) -> str:
+        """What no action lets go, with the reasons."""
+        return f"{self.branches}/protected"
+
     def stream_attempt(self, query: str, batch: int, uuid: str) -> str:
         """The record of a streaming query's attempt to commit a batch as the snapshot with this uuid."""
         return f"{self.branches}/{STREAM_PREFIX}{query}.{batch}.{uuid}"

@@ -20,6 +20,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.branches import branch_rows
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
+from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.names import BRANCH_PART, near_names
 from paimark.core.table.operations import Operation, checks_said, read_operations
 from paimark.core.table.read_tags import created_ms, retained_text
@@ -105,20 +106,23 @@ def _snapshots(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row
 def _savepoints(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
     manager = SavepointManager(files, root.table)
     manager.unreadable = unreadable
-    return (savepoint_row(*each) for each in manager.health_of_root(root))
+    return savepoint_rows_of(files, root, manager.health_of_root(root))
 
 
-def savepoint_row(savepoint: Savepoint, health: str) -> Row:
-    return (*_savepoint_fields(savepoint), health)
+def savepoint_rows_of(files: Files, root: Root, savepoints: Iterable[tuple[Savepoint, str]]) -> Iterator[Row]:
+    why = reasons(files, root, "savepoint")
+    return ((*_savepoint_fields(each), health, why.get(str(each.id))) for each, health in savepoints)
 
 
 def _tags(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
+    why = reasons(files, root, "tag")
     for name, tag in _lineage(files, root, unreadable).tags():
-        yield (name, *_tag_row(tag), created_ms(tag), retained_text(tag))
+        yield (name, *_tag_row(tag), created_ms(tag), retained_text(tag), why.get(name))
 
 
 def _branches(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
-    return branch_rows(files, root.table)
+    why = reasons(files, root, "branch")
+    return ((*each, why.get(each.branch_name)) for each in branch_rows(files, root.table))
 
 
 def _schemas(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
@@ -204,20 +208,21 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             _savepoints,
             """savepoint_id BIGINT, saved_snapshot_id BIGINT, schema_id BIGINT, save_time BIGINT,
             record_count BIGINT, snapshot_time BIGINT, branch STRING, comment STRING, created_by STRING,
-            health STRING""",
+            health STRING, protected STRING""",
         ),
         _table(
             "tags",
             _tags,
             """tag_name STRING, snapshot_id BIGINT, schema_id BIGINT, commit_time TIMESTAMP(3),
-            record_count BIGINT, create_time TIMESTAMP(3), time_retained STRING""",
+            record_count BIGINT, create_time TIMESTAMP(3), time_retained STRING,
+            protected STRING""",
         ),
         _table(
             "branches",
             _branches,
             """branch_name STRING, create_time TIMESTAMP(3), is_main BOOLEAN, created_from STRING,
             earliest_snapshot_id BIGINT, latest_snapshot_id BIGINT, fork_snapshot_id BIGINT, ahead BIGINT,
-            behind BIGINT, health STRING""",
+            behind BIGINT, health STRING, protected STRING""",
         ),
         _table(
             "schemas",
@@ -279,4 +284,4 @@ def savepoints_by_id(
 
 def savepoint_rows(files: Files, table: TablePath, branch: str | None, unreadable: Unreadable) -> list[Row]:
     """The rows of `$savepoints`, as `savepoints_by_id` lists them."""
-    return [savepoint_row(*each) for each in savepoints_by_id(files, table, branch, unreadable)]
+    return [*savepoint_rows_of(files, table.root(), savepoints_by_id(files, table, branch, unreadable))]

@@ -1,7 +1,8 @@
 """Dropped tables: `shop.db/.paimark-trash/orders.20261128T223100123Z-a1b2c3`, each whole as it was.
 
 No engine takes the directory for a table: it has no schema, and its name begins with a dot. A dropped table
-has its branches, tags, savepoints and log, and comes back with them.
+has its branches, tags, savepoints and log, and comes back with them. On an object store, where it is copied
+there and deleted file by file, it is whole while it has a schema: that comes last, and goes first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import NamedTuple
 from paimark.core.errors import NotFound, UsageError
 from paimark.core.figures import minute
 from paimark.core.storage.files import Files
+from paimark.core.storage.open import moves_directories
+from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import DATABASE_SUFFIX, TablePath
 from paimark.core.table.names import near_names
 
@@ -57,12 +60,14 @@ def new_drop(table: TablePath, now_ms: int) -> DroppedTable:
 
 def dropped_tables(files: Files, database: str) -> list[DroppedTable]:
     """The dropped tables of a database, the newest first."""
-    return _sorted(files, database, "")
+    return _of_copies(files, _sorted(files, database, ""), are_whole=True)
 
 
 def half_deleted(files: Files, database: str) -> list[DroppedTable]:
-    """Those of which somebody began to delete the files."""
-    return _sorted(files, database, _GOING)
+    """Those of which somebody began to delete the files; on an object store also of a copy there."""
+    if moves_directories(files.uri):
+        return _sorted(files, database, _GOING)
+    return _of_copies(files, _sorted(files, database, ""), are_whole=False)
 
 
 def find_dropped(files: Files, table: TablePath, wanted: str | None) -> DroppedTable:
@@ -97,6 +102,13 @@ def undrop_hint(files: Files, table: TablePath) -> str:
             when = minute(each.dropped_at)
             return f"It was dropped {when}: `paimark undrop {table.word}` takes it out of the trash."
     return ""
+
+
+def _of_copies(files: Files, found: list[DroppedTable], *, are_whole: bool) -> list[DroppedTable]:
+    if moves_directories(files.uri):
+        return found
+    schemas = each_of(lambda each: files.names(each.place.root().schemas), found)
+    return [each for each, names in zip(found, schemas, strict=True) if bool(names) is are_whole]
 
 
 def _sorted(files: Files, database: str, suffix: str) -> list[DroppedTable]:

@@ -121,8 +121,14 @@ class NoWrites(Wrapped):
     def prune(self, directory: str) -> None:
         raise AssertionError(f"prune {directory}")
 
+    def make_directory(self, directory: str) -> None:
+        raise AssertionError(f"make {directory}")
+
     def move(self, directory: str, to: str) -> None:
         raise AssertionError(f"move {directory}")
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        raise AssertionError(f"copy {to}")
 
 
 class Meanwhile(Wrapped):

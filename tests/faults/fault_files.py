@@ -86,6 +86,10 @@ class WatchedWrites(Wrapped):
         with self._write(f"move {directory}"):
             self.inner.move(directory, to)
 
+    def copy(self, path: str, to: str, size: int) -> None:
+        with self._write(f"copy {to}"):
+            self.inner.copy(path, to, size)
+
     @contextmanager
     def _write(self, call: str, path: str = "", data: bytes | None = None) -> Iterator[None]:
         self.writes.append(call)

@@ -47,6 +47,8 @@ def stock_branch(context: Context) -> None:
 
 SAVED = (partial(savepoint, snapshot=1), partial(savepoint, snapshot=4))
 FIX = (*SAVED, partial(branch, name="fix", tag="v2"))
+# Main has a pin that is named after the branch.
+PINNED = (*SAVED, lambda context: done(context, "create-branch", name="fix", snapshot=3))
 BOTH = (*FIX, partial(branch, name="other", tag="v2"))
 
 CASES = (
@@ -91,6 +93,7 @@ CASES = (
     ),
     Case("delete a branch", "delete-branch", {"name": "fix"}, FIX, (5, 5)),
     Case("retire a branch", "delete-branch", {"name": "fix", "keep": True}, FIX, (5, 5)),
+    Case("rename a branch", "rename-branch", {"name": "fix", "to": "new"}, PINNED, (5, 5)),
     Case(
         "rescue",
         "rescue-commits",
@@ -111,7 +114,7 @@ CASES = (
 
 
 # The others differ from these in one step, and the simulation kills them, too.
-SHORT = ("replace", "undo", "alter main", "retire a branch", "rescue", "truncate")
+SHORT = ("replace", "undo", "alter main", "retire a branch", "rename a branch", "rescue", "truncate")
 
 
 @pytest.fixture

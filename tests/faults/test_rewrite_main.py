@@ -18,9 +18,9 @@ import pytest
 from msgspec import Raw
 
 from paimark.core.actions.context import Context
-from paimark.core.actions.merge.conflict_file import encoded, header_of
+from paimark.core.actions.merge.conflict_file import encoded
+from paimark.core.actions.merge.conflict_lines import EndLine, KeyLine, header_of
 from paimark.core.actions.merge.history import events
-from paimark.core.actions.merge.resolution import EndLine, KeyLine
 from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.registry import action
 from paimark.core.actions.temp_files import meant_for
@@ -166,7 +166,9 @@ def chosen_file(scene: Scene) -> Path:
     survey = survey_merge(LocalFiles(str(scene.warehouse)), scene.table, "fix")
     line = KeyLine(key={"order_id": Raw(b"51")}, choose="branch")
     path = scene.warehouse.parent / f"{scene.table.database}.jsonl"
-    path.write_bytes(encoded(header_of(survey)) + encoded(line) + encoded(EndLine(1)))
+    at = (survey.base, survey.start.head.snapshot, survey.branch.snapshot)
+    header = header_of(survey.target, "merge-branch", "fix", *at)
+    path.write_bytes(encoded(header) + encoded(line) + encoded(EndLine(1)))
     return path
 
 

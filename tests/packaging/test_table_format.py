@@ -21,7 +21,7 @@ from paimark.core.actions.change.owner import Owner
 from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import release_pins, sweep
 from paimark.core.actions.merge.history import MergeEvent
-from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, Taken
 from paimark.core.actions.replace import replace_main_branch
 from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.actions.roots.barrier import notice
@@ -47,6 +47,7 @@ from paimark.core.table.lineage.edits import (
     RowsEdit,
     SchemaEdit,
 )
+from paimark.core.table.lineage.protected import Protected
 from paimark.core.table.operations import CheckResult, Group, Operation, StreamRun
 from paimark.core.table.read_tags import READ_TAG_PREFIX
 from paimark.core.table.records import (
@@ -68,8 +69,20 @@ EDITS = (Edits, MainEdit, MovedRoot, RowsEdit, HistoryEdit, MadeEdit, SchemaEdit
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
-        *(journal.Journal, journal.JournalEntry, Owner, Plan, Item, Step, Refusal, Point, Consumer, Group),
-        *(Claim, Savepoint, Operation, MergeEvent, Attempt, StreamConsumer, StreamPosition),
+        *(
+            journal.Journal,
+            journal.JournalEntry,
+            Owner,
+            Plan,
+            Item,
+            Step,
+            Refusal,
+            Taken,
+            Point,
+            Consumer,
+            Group,
+        ),
+        *(Claim, Savepoint, Operation, MergeEvent, Protected, Attempt, StreamConsumer, StreamPosition),
         *EDITS,
         StreamRun,
         CheckResult,
@@ -194,7 +207,6 @@ def test_every_kind_of_change_is_told() -> None:
             "create-tag",
             "compact",
             "recover",
-            "undrop",
             "delete-dropped",
         )
     }
@@ -218,7 +230,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Item, Step, Refusal, Point, *EDITS, Group, StreamRun, StreamPosition}
+    embedded = {Owner, Plan, Item, Step, Refusal, Taken, Point, *EDITS, Group, StreamRun, StreamPosition}
     embedded |= {CheckResult}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
@@ -233,7 +245,7 @@ def test_every_example_is_what_the_code_reads_and_writes(name: str, text: str) -
         assert text == text.strip()
     else:
         kind: Any = {**WRITTEN, "Tag": Tag}[name]
-        for record in text.splitlines() if name == "MergeEvent" else [text]:
+        for record in text.splitlines() if name in ("MergeEvent", "Protected") else [text]:
             decoded: Record = kind.from_json(record.encode(), "the page")
             assert decoded.unknown == {}
             assert json.loads(decoded.to_json()) == json.loads(record)

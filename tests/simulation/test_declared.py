@@ -20,6 +20,7 @@ from paimark.core.actions.undo.commit import UndoCommit
 from paimark.core.table.operations import Operation
 from paimark.core.table.records import Point
 from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.operations import MOVES
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view
 from tests.simulation.memory import MemoryStore
@@ -162,7 +163,10 @@ class Watched:
         return rows
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+# A move of the table is told by no edit: its references are as they were, at another place.
+@pytest.mark.parametrize(
+    "case", [each for each in CASES if each.action not in MOVES], ids=lambda case: case.name
+)
 def test_an_action_its_undo_and_its_redo_change_what_the_log_says(case: Case) -> None:
     watched = Watched(case)
     with deterministic(watched.bench.scheduler, Random("declared")):

@@ -14,7 +14,7 @@ from tests.simulation.actors.server import Server
 from tests.simulation.formats import Entry, Format, Identity, Manifest, Rows, entries_of, manifests_of
 from tests.simulation.memory import MemoryStore
 
-TABLE = TablePath("shop", "t")
+TABLE, RENAMED = TablePath("shop", "t"), TablePath("shop", "u")
 
 
 class StockFault(BaseException):

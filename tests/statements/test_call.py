@@ -66,7 +66,7 @@ def test_a_plain_name_is_in_the_current_database() -> None:
         ("CALL sys.recover()", "needs table", ")"),
         ("CALL sys.recover(NULL)", "needs table", ")"),
         ("CALL sys.create_tag('a.b', snapshot => 1)", "needs name", ")"),
-        ("CALL sys.create_tag('a.b', 'x', tag => 'y')", "has no tag", "tag"),
+        ("CALL sys.create_tag('a.b', 'x', label => 'y')", "has no label", "label"),
         ("CALL sys.create_tag('a.b', 'x', name => 'y')", "name is given twice", "name"),
         ("CALL sys.create_tag('a.b', 'x', table => 'y')", "table is given twice", "table"),
         ("CALL sys.recover('a.b', 'committed', 'fix', 1)", "takes 3 arguments", "1"),

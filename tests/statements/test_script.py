@@ -39,7 +39,10 @@ def test_an_error_names_its_statement_and_its_place_in_the_whole_text() -> None:
             "Statement 2 of 2: This ` is not closed",
         ),
         ("SELECT 1; BEGIN SELECT 2; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
-        ("SELECT 1; DROP DATABASE shop; SELECT 2", "Statement 2 of 3: DROP DATABASE is not supported here"),
+        (
+            "SELECT 1; DROP DATABASE shop CASCADE; SELECT 2",
+            "Statement 2 of 3: DROP DATABASE ... CASCADE is not done here",
+        ),
         ("SELECT 1; CREATE FUNCTION f AS 'a.B'", "Statement 2 of 2: CREATE FUNCTION is not supported here"),
         (
             "SELECT 1; VACUUM t; CREATE VIEW v AS SELECT 1",

@@ -57,5 +57,11 @@ class Wrapped:
     def prune(self, directory: str) -> None:
         self.inner.prune(directory)
 
+    def make_directory(self, directory: str) -> None:
+        self.inner.make_directory(directory)
+
     def move(self, directory: str, to: str) -> None:
         self.inner.move(directory, to)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        self.inner.copy(path, to, size)

@@ -176,10 +176,11 @@ def test_the_system_table_begins_with_the_five_columns(manager: SavepointManager
         "comment",
         "created_by",
         "health",
+        "protected",
     ]
     assert list(system_table("savepoints").read(manager.files, ORDERS.root())) == [
-        (1, 2, 0, 1_800_000_000_001, 8, 1_700_000_000_002, "main", None, "manual", "ok"),
-        (2, 5, 0, 1_800_000_000_002, 20, 1_700_000_000_005, "main", "before the sale", "manual", "ok"),
+        (1, 2, 0, 1_800_000_000_001, 8, 1_700_000_000_002, "main", None, "manual", "ok", None),
+        (2, 5, 0, 1_800_000_000_002, 20, 1_700_000_000_005, "main", "before the sale", "manual", "ok", None),
     ]
 
 

@@ -12,8 +12,11 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.conflict_lines import MERGE
+from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.plan import Outcome, Plan
-from paimark.core.actions.registry import Action
+from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import PaimarkError
 from paimark.core.table.layout import TablePath
@@ -359,13 +362,13 @@ class PlanDialog(Dialog[Outcome | None]):
             self._show(self._plan_lines(self._plan))
 
     @property
-    def _compared(self) -> str | None:
-        """The branch of a planned or failed merge by key, whose conflicts can be shown; else None."""
+    def _compared(self) -> Plan | None:
+        """The planned or failed merge or repair whose conflicts can be shown; else None."""
         failed = self._change.plan if self._state == "failed" and self._change is not None else None
         plan = self._plan if self._state == "planned" else failed
-        if plan is None or plan.action != "merge-branch" or plan.arguments["kind"] != "keyed":
+        if plan is None or not (plan.arguments.get("kind") == "keyed" or plan.arguments.get("conflicts")):
             return None
-        return str(plan.arguments["name"])
+        return plan
 
     def waits_for(self, binding: str) -> str:
         """The event that a key must wait for. Keys that agree never wait: nobody has read the plan yet."""
@@ -373,12 +376,17 @@ class PlanDialog(Dialog[Outcome | None]):
         return "the plan is there" if is_coming and binding == "dialog.conflicts" else ""
 
     async def action_conflicts(self) -> None:
-        if (branch := self._compared) is not None:
-            from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
+        if (plan := self._compared) is None:
+            return
+        from paimark.tui.dialogs.conflicts.screen import ConflictsScreen, RepairConflictsScreen
 
-            file = self._fields.text(_RESOLVE)
-            screen = ConflictsScreen(self._session, self._table, branch, file)
-            await self.app.push_screen(screen, self._resolve)
+        def find(context: Context) -> Between:
+            return conflicting(plan.action, context, self._table, plan.arguments)
+
+        is_merge, file = plan.action == MERGE, self._fields.text(_RESOLVE)
+        of = f"branch {plan.arguments['name']}" if is_merge else plan.action
+        screen = ConflictsScreen if is_merge else RepairConflictsScreen
+        await self.app.push_screen(screen(self._session, self._table, of, find, file), self._resolve)
 
     def _resolve(self, file: str | None) -> None:
         """Make a new plan with the choices for conflicts in this file; empty for no choices."""

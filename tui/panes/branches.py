@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -12,17 +12,20 @@ from textual.binding import Binding, BindingType
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
+from paimark.core.storage.files import read_if_there
 from paimark.core.table.definition.retention import retention_options
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage import branches
 from paimark.core.table.lineage.forks import Unheld
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.records import Snapshot
 from paimark.tui.named_keys import key
 from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values
+from paimark.tui.panes.tags import PROTECTED
 from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
 from paimark.tui.records.sources import GridColumn, RecordKey, Records
 from paimark.tui.session import Session, Target
@@ -47,7 +50,7 @@ def _health(known: branches.BranchRow) -> str:
 class BranchLine:
     """The row of one branch, and its newest snapshot; or in `problem` the reason why it can't be read.
 
-    `unheld` is the shared snapshot that main should tag for it.
+    `unheld` is the shared snapshot that main should tag for it, `protected` why no action may delete it.
     """
 
     root: Root
@@ -55,6 +58,7 @@ class BranchLine:
     unheld: Unheld | None = None
     newest: Snapshot | None = None
     problem: str = ""
+    protected: str = ""
 
     @property
     def name(self) -> str:
@@ -100,9 +104,14 @@ class BranchesPane(RecordPane[BranchRows]):
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.
         opened = self.session.open(Target(target.table))
-        fingerprint = self._heads.read(self.session.files, opened)
+        protected = read_if_there(self.session.files, target.table.protected)
+        fingerprint = self._heads.read(self.session.files, opened), protected
+        why = reasons(self.session.files, opened.root, "branch")
         rows = [
-            _branch_row(self.session, target.table, opened.root, state)
+            replace(
+                _branch_row(self.session, target.table, opened.root, state),
+                protected=why.get(state.row.branch_name, ""),
+            )
             for state in branches.branch_states(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
@@ -110,13 +119,16 @@ class BranchesPane(RecordPane[BranchRows]):
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
-        return opened.root, self._heads.check(self.session.files, opened)
+        protected = read_if_there(self.session.files, target.table.protected)
+        return opened.root, (self._heads.check(self.session.files, opened), protected)
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
         known = row.known
         title = f"branch {row.name}" + (" (main)" if row.is_main and row.name != MAIN else "")
         facts = [("health", health)] if (health := _health(known)) else []
+        if row.protected:
+            facts.append((PROTECTED, row.protected))
         if row.problem:
             facts.append(("unreadable", row.problem))
         if known.ahead is not None and known.behind is not None:
@@ -185,6 +197,7 @@ def _key(row: BranchLine) -> RecordKey:
 def _values(row: BranchLine) -> Sequence[object]:
     newest, known = row.newest, row.known
     marks = ["MAIN"] if row.is_main else []
+    marks += [PROTECTED] if row.protected else []
     marks += [f"! {known.health}"] if known.health != "ok" else []
     return (
         row.name,

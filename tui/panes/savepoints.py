@@ -10,16 +10,18 @@ from typing import ClassVar
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, duration, exact_moment, exact_time
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
 from paimark.core.table.lineage.branches import branch_rows
 from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.records import Savepoint, Tag
 from paimark.core.table.savepoints import SavepointManager
 from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.tags import PROTECTED
 from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
 from paimark.tui.session import Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
@@ -38,7 +40,7 @@ _UNVERIFIED = "never: nobody proved that its tag came in time; read it once, who
 class SavepointLine:
     """A savepoint with its health, or a tag named like a savepoint that is none, or not yet.
 
-    `kept_by` are the branches that were made from it."""
+    `kept_by` are the branches that were made from it, `protected` is why no action may delete it."""
 
     id: int
     snapshot_id: int
@@ -46,6 +48,7 @@ class SavepointLine:
     savepoint: Savepoint | None
     tag: Tag | None = None
     kept_by: tuple[str, ...] = ()
+    protected: str | None = None
 
     @property
     def mark(self) -> str | None:
@@ -64,8 +67,8 @@ class SavepointLine:
         return None if self.tag is None else self.tag.time_millis
 
     @property
-    def keepers(self) -> str | None:
-        return ", ".join(self.kept_by) or None
+    def keepers(self) -> tuple[str | None, str | None]:
+        return ", ".join(self.kept_by) or None, PROTECTED if self.protected else None
 
 
 class SavepointRows(Records[SavepointLine]):
@@ -89,6 +92,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         GridColumn("record_count", "number"),
         GridColumn("health", style="bad"),
         GridColumn("kept by", style="second"),
+        GridColumn("", style="warn"),
         GridColumn("comment", most=48),
         GridColumn("snapshot_time", "time", "quiet"),
         GridColumn("branch", style="second"),
@@ -118,7 +122,8 @@ class SavepointsPane(RecordPane[SavepointRows]):
         # With the files' metadata: a table that was dropped and made again has the same names and ids.
         listed = [frozenset(files.entries(each)) for each in (target.table.savepoints, tags)]
         # The minute, so that a due time that passes is shown.
-        return *listed, frozenset(files.names(target.table.branches)), int(time.time() // 60)
+        protected = read_if_there(files, target.table.protected)
+        return *listed, frozenset(files.names(target.table.branches)), protected, int(time.time() // 60)
 
     @property
     def position(self) -> str:
@@ -134,6 +139,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
         protected = _PROTECTED_BY.get(line.health, savepoint_tag(line.id))
         facts = [
             ("kept by", f"branch {', '.join(line.kept_by)}, made from it" if line.kept_by else ""),
+            (PROTECTED, line.protected or ""),
             ("of snapshot", str(line.snapshot_id)),
             ("protected by tag", protected),
         ]
@@ -163,6 +169,7 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
         if branch.created_from is not None and not branch.is_main:
             made_from.setdefault(branch.created_from, []).append(branch.branch_name)
     made_from = {tag: names for tag, names in made_from.items() if root.label not in names}
+    why = reasons(files, root, "savepoint")
     lines = [
         SavepointLine(
             each.id,
@@ -170,6 +177,7 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
             health,
             each,
             kept_by=tuple(made_from.get(savepoint_tag(each.id), ())),
+            protected=why.get(str(each.id)),
         )
         for each, health in manager.health_of_root(root)
     ]
@@ -238,7 +246,7 @@ def _values(line: SavepointLine) -> Sequence[object]:
         # The same columns, as far as a tag has them.
         tag = line.tag
         schema_id, rows = (None, None) if tag is None else (tag.schema_id, tag.total_record_count)
-        known = (schema_id, None, rows, line.mark, line.keepers, None, line.commit_time, None, None)
+        known = (schema_id, None, rows, line.mark, *line.keepers, None, line.commit_time, None, None)
         return (line.id, line.snapshot_id, *known)
     return (
         line.id,
@@ -247,7 +255,7 @@ def _values(line: SavepointLine) -> Sequence[object]:
         saved.save_time,
         saved.record_count,
         line.mark,
-        line.keepers,
+        *line.keepers,
         saved.comment,
         saved.snapshot_time,
         saved.branch,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, exact_moment, exact_time
+from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import Root
+from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.read_tags import is_of_read, is_read_tag, kept_until_ms
 from paimark.core.table.records import Tag
 from paimark.tui.named_keys import key
@@ -17,19 +19,25 @@ from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
 from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
-from paimark.tui.session import Target
+from paimark.tui.session import Opened, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import ThreadReport
 
 NamedTag = tuple[str, Tag]
+# The mark of what no action lets go: its record has the reason.
+PROTECTED = "protected"
 
 
 class TagRows(Records[NamedTag]):
-    """`of_reads` is the number of tags that are not shown: they go when the statement that reads ends."""
+    """`of_reads` is the number of tags that are not shown: they go when the statement that reads ends.
 
-    def __init__(self, root: Root, tags: Sequence[NamedTag], of_reads: int) -> None:
-        super().__init__(tags, _values, partial(_key, root))
+    `why` are the reasons of those that are protected.
+    """
+
+    def __init__(self, root: Root, tags: Sequence[NamedTag], of_reads: int, why: Mapping[str, str]) -> None:
+        super().__init__(tags, partial(_values, why), partial(_key, root))
         self.of_reads = of_reads
+        self.why = why
 
 
 class TagsPane(RecordPane[TagRows]):
@@ -52,17 +60,18 @@ class TagsPane(RecordPane[TagRows]):
 
     def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
         opened = self.session.open(target)
-        fingerprint = tags_fingerprint(opened)
+        fingerprint = _seen(opened)
         every = opened.lineage.tags()
         tags = [named for named in every if not is_read_tag(named[0])]
         tags.sort(key=lambda named: (-named[1].id, named[0]))
         left_out = tuple(opened.lineage.unreadable.values())
-        rows = TagRows(opened.root, tags, len(every) - len(tags))
+        why = reasons(self.session.files, opened.root, "tag")
+        rows = TagRows(opened.root, tags, len(every) - len(tags), why)
         report(PaneRows(opened, rows, (opened.root, fingerprint), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
-        return opened.root, tags_fingerprint(opened)
+        return opened.root, _seen(opened)
 
     @property
     def position(self) -> str:
@@ -79,6 +88,8 @@ class TagsPane(RecordPane[TagRows]):
         if until is not None:
             facts.insert(1, ("kept until", exact_time(until, now_ms)))
             values["kept until"] = exact_moment(until)
+        if name in self.rows.why:
+            facts.insert(1, (PROTECTED, self.rows.why[name]))
         return Detail(f"tag {name}", tuple(facts), values=with_values(facts, values))
 
     def version(self, index: int) -> RowVersion | None:
@@ -86,12 +97,16 @@ class TagsPane(RecordPane[TagRows]):
         return RowVersion(version=name, tag=name, snapshot_id=tag.id, commit_time=tag.time_millis)
 
 
+def _seen(opened: Opened) -> Hashable:
+    return tags_fingerprint(opened), read_if_there(opened.lineage.files, opened.root.table.protected)
+
+
 def _key(root: Root, named: NamedTag) -> RecordKey:
     name, tag = named
     return RecordKey(root, "tag", name, commit_of(tag))
 
 
-def _values(named: NamedTag) -> Sequence[object]:
+def _values(why: Mapping[str, str], named: NamedTag) -> Sequence[object]:
     name, tag = named
     return (
         name,
@@ -101,7 +116,7 @@ def _values(named: NamedTag) -> Sequence[object]:
         tag.total_record_count,
         tag.schema_id,
         kept_until_ms(tag),
-        _label(name),
+        PROTECTED if name in why else _label(name),
     )
 
 

@@ -51,7 +51,7 @@ _MOST_NAMED = 5
 # What keys do, by the ids of their bindings, for the message on a tab where they can't.
 _DOES = {
     **{each.id: each.third for each in KEYS.values() if each.third},
-    "act.protect": "protects a branch",
+    "act.protect": "switches expiry off on a branch",
     "browse.diff": "compares two versions",
     "browse.diff_before": "shows what a snapshot changed",
     "browse.mark": "marks a row",
@@ -86,7 +86,7 @@ BROWSE: list[BindingType] = [
     Binding(
         "P",
         "protect",
-        "protect",
+        "expiry off",
         tooltip="switch stock expiry off on the branch",
         id="act.protect",
     ),

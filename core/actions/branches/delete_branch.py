@@ -92,7 +92,7 @@ _DELETES = "deletes what only the branch keeps"
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name`, and `keep` to retire it instead. Raises `NotFound`."""
     name, keeps = required_text(arguments, "name"), arguments.get("keep") is True
-    root, branch_state = _find(context, table, name)
+    root, branch_state = find(context, table, name)
     refusals = branch_refusals(context, root, keeps=keeps)
     freed, released = Freed(), list[Step]()
     if branch_state is not None and not keeps and not refusals:
@@ -109,12 +109,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         change="retire-branch" if keeps else "",
         headline=retiring if keeps else f"Delete branch {name} of {table.full_name}.",
         arguments={"name": name, "keep": keeps, "retired": retired},
-        fingerprint=_seen(context, root, branch_state),
+        fingerprint=seen(context, root, branch_state),
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         items=(
             *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
             *end_unknown(context.files, root),
-            *_affected(context, root, branch_state),
+            *affected(context, root, branch_state),
             *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
         phrase=name,
@@ -255,7 +255,7 @@ def _agreed(journaled: JournaledChange) -> Agreed | None:
     return journaled.noted(COMMITTED, Agreed) if journaled.data_of(COMMITTED) is not None else None
 
 
-def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
+def find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
     """The branch with its state (None if it has no schema). Raises `NotFound` and `UsageError`.
 
     A branch without a schema is what an engine left that died while it made or deleted the branch.
@@ -269,12 +269,12 @@ def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootStat
 
 def as_planned(work: Work) -> tuple[Root, RootState | None]:
     """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
-    root, branch_state = _find(work.context, work.table, str(work.plan.arguments["name"]))
-    require_unmoved(work.table, work.plan, _seen(work.context, root, branch_state))
+    root, branch_state = find(work.context, work.table, str(work.plan.arguments["name"]))
+    require_unmoved(work.table, work.plan, seen(work.context, root, branch_state))
     return root, branch_state
 
 
-def _seen(context: Context, root: Root, branch_state: RootState | None) -> str:
+def seen(context: Context, root: Root, branch_state: RootState | None) -> str:
     return (
         branch_state.fingerprint
         if branch_state
@@ -437,7 +437,7 @@ def _jobs(context: Context, root: Root) -> Item:
     return Item("first", text, "branch-writer-seen", is_grave=True, newest=writer.time)
 
 
-def _affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
+def affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
     """Who uses the branch, and which changes can't be taken back without it."""
     items = []
     if branch_state is not None:

@@ -146,6 +146,10 @@ class Change(ABC, Generic[S]):
         """Why `undo` does not take it back, or what does instead, as a sentence; empty if `undo` does."""
         return ""
 
+    def logs_at(self, hold: Hold) -> TablePath:
+        """Where its entry in the log of operations goes, once finished."""
+        return hold.table
+
     def prospect(self, hold: Hold) -> Item:
         """For the plan of a recovery that will finish it: what that comes to. Reads only."""
         return nothing_lost("it is done already, and only tidying is left")

@@ -14,6 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from paimark.core.actions import audit
+from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TableGone, TakenOver
@@ -28,7 +29,7 @@ from paimark.core.actions.change.owner import running
 from paimark.core.actions.checks import not_undone, require_allowed
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.plan import Item, Outcome, Plan, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Step, raise_first
 from paimark.core.actions.temp_files import delete_temporaries, meant_for, read_again_if_moved
 from paimark.core.cancelling import pass_no_return, to_the_end
 from paimark.core.errors import PaimarkError, Refused, Unavailable
@@ -144,6 +145,8 @@ def _clean(hold: Hold) -> None:
 
 
 def _commit(change: Change[msgspec.Struct], hold: Hold) -> None:
+    # Somebody may have protected it since the plan: none can from here on.
+    raise_first(guard.refusals(hold.context.files, hold.table, change.work.plan.takes))
     change.check(hold)
     hold.note(CHECKED)
     change.prepare(hold)
@@ -189,7 +192,7 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
         change.finish(hold)
         done = change.done()
         operation = _operation(change, hold, done)
-        append(hold.context.files, hold.table, operation)
+        append(hold.context.files, change.logs_at(hold), operation)
         hold.release()
     except (TakenOver, TableGone):
         raise

@@ -22,7 +22,7 @@ from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
 from paimark.core.storage.files import read_if_there
-from paimark.core.table.catalog import find_table
+from paimark.core.table.catalog import find_table, parse_table_name
 from paimark.core.table.layout import STEP_PREFIX, TablePath
 from paimark.core.table.names import OF_A_CHANGE
 from paimark.core.table.reading import numbered
@@ -32,6 +32,8 @@ VERSION = 1
 # Two steps that every change has: it may begin, and it can no longer be taken back.
 CHECKED = "nothing is in the way"
 COMMITTED = "committed"
+# The changes that take a whole table to another place.
+MOVES = frozenset({"drop-table", "rename-table", "undrop"})
 # A recovery notes its decision before it acts on it, because the evidence may disappear.
 NOT_COMMITTED = "was not committed"
 
@@ -260,19 +262,29 @@ def current(context: Context, table: TablePath) -> JournaledChange | None:
     return JournaledChange(journal, tuple(each for each in entries if each is not None))
 
 
-def refusals(context: Context, table: TablePath) -> list[Refusal]:
-    """Why no exclusive change can begin now; empty if one can."""
+def refusals(context: Context, table: TablePath, of: Collection[str] | None = None) -> list[Refusal]:
+    """Why no exclusive change can begin now; empty if one can. With `of`, only if one of these is made."""
     holder = current(context, table)
-    if holder is None:
+    if holder is None or (of is not None and holder.journal.change not in of):
         return []
     owner, _ = holder.acting
     what = f"{holder.journal.action} by {owner}"
-    recover = f"`paimark recover {table.word}`"
+    recover = f"`paimark recover {(claimed_for(context, table, holder) or table).word}`"
     if holder.standing(context) == "gone":
         return [Refusal(f"{table.full_name} has an interrupted {what}", f"Run {recover}.")]
     return [
         Refusal(f"{table.full_name} is held by {what}", f"Wait for it to end. If it died, run {recover}.")
     ]
+
+
+def claimed_for(context: Context, table: TablePath, held: JournaledChange) -> TablePath | None:
+    """The table that is just being moved here, whose journal is still with its own name; else None."""
+    if held.journal.table == table.full_name:
+        return None
+    other = parse_table_name(held.journal.table)
+    there = read_if_there(context.files, other.journal)
+    is_there = there is not None and _decoded(there, other).token == held.journal.token
+    return other if is_there else None
 
 
 def new_token() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -12,6 +12,11 @@ from paimark.core.actions.declared.row import Seen
 
 if TYPE_CHECKING:
     from paimark.core.table.follow_ups.options import Event
+
+
+# What an action takes from readers, or changes for them: its object, the branch that it works on (main if it
+# has no argument for it), or the whole table.
+Takes = Literal["", "object", "branch", "table"]
 
 
 class Key(msgspec.Struct, frozen=True):
@@ -36,7 +41,8 @@ class Declaration(msgspec.Struct, frozen=True):
     is followed by an automatic savepoint, if one is due. `follows` is the event that stock engines have
     follow-ups for. One that is `of_no_table` takes a table out of the trash.
 
-    `more` are further sentences for `--help` and Python. `result` names a struct of `paimark.results`.
+    `takes` is what must not be protected. `more` are further sentences for `--help` and Python. `result`
+    names a struct of `paimark.results`.
     `changes` are its kinds of change, by the names in journals, with the module and class of each.
     """
 
@@ -44,6 +50,7 @@ class Declaration(msgspec.Struct, frozen=True):
     summary: str
     arguments: tuple[Argument, ...] = ()
     more: str = ""
+    takes: Takes = ""
     result: str = "Result"
     changes: Mapping[str, str] = {}
     key: Key | None = None

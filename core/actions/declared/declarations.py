@@ -34,6 +34,15 @@ _BRANCH = Branch("branch", "Branch of the table; main when left out.")
 _SNAPSHOT = SnapshotId("snapshot", "Id of the snapshot; the newest when left out.", many=True)
 _DROPPED = DroppedId("id", "Which one, if several of the name were dropped; the newest when left out.")
 
+_RESOLVE = FileName("resolve", "File of conflicts with what is chosen for each.")
+
+# What is protected.
+_THING = (
+    TagName("tag", "Name of a tag."),
+    SavepointId("savepoint", "Id of a savepoint."),
+    Branch("branch", "Branch of the tag; without one, the branch itself. main is whichever branch is main."),
+)
+
 # What of a branch becomes main's.
 _PUBLISHED = (
     FileName("check", "File of checks, SELECTs that must return no row; else the table's own file of them."),
@@ -47,6 +56,8 @@ _DELETE = Key(
     "delete the savepoint, tag or branch",
     "deletes a savepoint, branch or tag",
 )
+
+_RENAME = Key("T", "act.rename", "rename", "give the tag or branch another name", "renames a tag or branch")
 
 _moving_main = partial(Declaration, moves_main=True, follows="commit")
 _on_tags = partial(Declaration, follows="tag")
@@ -107,14 +118,16 @@ DECLARED: dict[str, Declaration] = {
                 _BRANCH,
             ),
             more="Takes some seconds.",
+            takes="object",
             result="TagRenamed",
             changes={"rename-tag": "tags.rename_tag:RenameTag"},
-            key=Key("T", "act.rename", "rename", "give the tag another name", "renames a tag"),
+            key=_RENAME,
         ),
         _on_tags(
             "savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
             (SavepointId("id", "Id of the savepoint.", required=True, many=True),),
+            takes="object",
             result="SavepointDeleted",
             changes={"delete-savepoint": "savepoints.delete_savepoint:DeleteSavepoint"},
             key=_DELETE,
@@ -124,6 +137,7 @@ DECLARED: dict[str, Declaration] = {
             "tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
             (TagName("name", "Name of the tag.", required=True, many=True), _BRANCH),
+            takes="object",
             result="TagDeleted",
             changes={"delete-tag": "tags.delete_tag:DeleteTag"},
             key=_DELETE,
@@ -138,12 +152,27 @@ DECLARED: dict[str, Declaration] = {
                 ),
                 Flag("keep", "Only retire it: it keeps its files under another name."),
             ),
+            takes="object",
             result="BranchDeleted",
             changes={
                 "delete-branch": "branches.delete_branch:DeleteBranch",
                 "retire-branch": "branches.retire_branch:RetireBranch",
             },
             key=_DELETE,
+            asks=True,
+        ),
+        Declaration(
+            "branches.rename_branch",
+            "Give a branch another name, with all that it has.",
+            (
+                BranchName("name", "Name of the branch.", required=True, of_main="main can't be renamed"),
+                Text("to", "Its new name.", required=True),
+            ),
+            more="Stop its jobs first: they know its old name.",
+            takes="object",
+            result="BranchRenamed",
+            changes={"rename-branch": "branches.rename_branch:RenameBranch"},
+            key=_RENAME,
             asks=True,
         ),
         Declaration(
@@ -155,6 +184,7 @@ DECLARED: dict[str, Declaration] = {
                 _BRANCH,
             ),
             more="Without the first two, the table's own options decide.",
+            takes="branch",
             result="SnapshotsExpired",
             changes={"expire-snapshots": "garbage.expire_snapshots:ExpireSnapshots"},
             asks=True,
@@ -195,6 +225,24 @@ DECLARED: dict[str, Declaration] = {
             result="Analyzed",
         ),
         Declaration(
+            "protection.protect",
+            "Protect a branch, tag or savepoint: no action lets it go, replaces it or rolls it back.",
+            (
+                Text("reason", "Why: a refusal says it.", required=True),
+                *_THING,
+            ),
+            more="Without a tag or a savepoint, the branch itself. Other engines know nothing of it.",
+            result="ProtectionSet",
+            changes={"protect": "protection.protect:SetProtection"},
+        ),
+        Declaration(
+            "protection.unprotect",
+            "End the protection of a branch, tag or savepoint.",
+            _THING,
+            result="ProtectionSet",
+            changes={"unprotect": "protection.protect:SetProtection"},
+        ),
+        Declaration(
             "schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (
@@ -226,12 +274,13 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "branch", "main"),
                 ),
-                FileName("resolve", "File of conflicts with what is chosen for each."),
+                _RESOLVE,
                 Flag("drop_columns", "Main loses columns too that the branch dropped."),
                 *_PUBLISHED,
             ),
             more="A conflict is a key that both changed to different rows; `merge-branch --conflicts-out` "
             "writes the file to choose in. Spark starts, unless main can go on with the branch's commits.",
+            takes="branch",
             result="BranchMerged",
             changes={"merge-branch": "merge.changes:MergeRows", "fast-forward": "merge.changes:FastForward"},
             key=Key("m", "act.merge", "merge", "merge the branch", "merges a branch"),
@@ -252,6 +301,7 @@ DECLARED: dict[str, Declaration] = {
                 *_PUBLISHED,
             ),
             more="To overwrite starts Spark, and so do checks.",
+            takes="branch",
             result="MainReplaced",
             changes={
                 "replace-main-branch": "replace.replace_main_branch:ReplaceMain",
@@ -275,6 +325,7 @@ DECLARED: dict[str, Declaration] = {
                 Flag("truncate", "Let main end there: what came later becomes a branch."),
             ),
             more="Spark makes that commit. Before you truncate, stop the writers.",
+            takes="branch",
             result="RolledBack",
             changes={
                 "rollback": "rollback.rollback:Rollback",
@@ -294,9 +345,11 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "now", "then"),
                 ),
+                _RESOLVE,
                 _BRANCH,
             ),
             more="Paimon's library makes that commit, which starts Spark.",
+            takes="branch",
             result="Reverted",
             key=Key("-", "act.revert", "revert", "take back what this commit did", is_in_bar=False),
             asks=True,
@@ -320,9 +373,11 @@ DECLARED: dict[str, Declaration] = {
                     default="fail",
                     among=("fail", "now", "then"),
                 ),
+                _RESOLVE,
                 _BRANCH,
             ),
             more="Paimon's library makes that commit, which starts Spark.",
+            takes="branch",
             result="RowsRestored",
             asks=True,
         ),
@@ -362,6 +417,7 @@ DECLARED: dict[str, Declaration] = {
         Declaration(
             "tables.drop_table",
             "Move a table to the trash of its database; undrop takes it out again.",
+            takes="table",
             result="TableDropped",
             changes={"drop-table": "tables.drop_table:DropTable"},
             asks=True,
@@ -371,6 +427,7 @@ DECLARED: dict[str, Declaration] = {
             "Take a dropped table out of the trash, with its branches, tags, savepoints and log.",
             (_DROPPED,),
             result="TableUndropped",
+            changes={"undrop": "tables.undrop:Undrop"},
             of_no_table=True,
         ),
         Declaration(

@@ -236,8 +236,14 @@ class PlannedFiles:
     def prune(self, directory: str) -> None:
         raise _read_only(directory)
 
+    def make_directory(self, directory: str) -> None:
+        raise _read_only(directory)
+
     def move(self, directory: str, to: str) -> None:
         raise _read_only(directory)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        raise _read_only(to)
 
     def _created_in(self, directory: str) -> dict[str, int]:
         """The names and sizes of new files in a directory."""

@@ -13,6 +13,7 @@ from paimark.core.actions.change.change import Done, Landed, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry
 from paimark.core.actions.checks import integer_argument
+from paimark.core.actions.merge.conflicts import chosen
 from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
     copy_tags,
@@ -28,7 +29,7 @@ from paimark.core.actions.merge.fast_forward import (
 )
 from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, record_merge, state_of
 from paimark.core.actions.merge.merge_branch import forward, merged_state
-from paimark.core.actions.merge.resolution import Resolution, moved, resolved
+from paimark.core.actions.merge.resolution import Resolution
 from paimark.core.actions.merge.rows import merged_rows
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, raise_first
@@ -259,6 +260,6 @@ def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
     """Add the choices of the plan to the survey. Raises `Refused` when the file changed since."""
     arguments = work.plan.arguments
     path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
-    chosen = resolved(survey, path, digest)
-    raise_first(moved(work.files, survey, path, chosen[1].header))
-    return chosen
+    survey, resolution, refusals = chosen(work.context, survey, path, digest)
+    raise_first(refusals)
+    return survey, resolution

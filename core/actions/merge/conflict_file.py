@@ -1,4 +1,4 @@
-"""Write all conflicts of a merge to a file in which a person chooses; streamed, so that any number fits."""
+"""Write all conflicts to a file in which a person chooses; streamed, so that any number fits."""
 
 from __future__ import annotations
 
@@ -13,25 +13,21 @@ from typing import Any, BinaryIO
 import msgspec
 
 from paimark.core.actions.context import Context, Counting, Progress
-from paimark.core.actions.merge.conflicts import compare
-from paimark.core.actions.merge.resolution import (
-    At,
+from paimark.core.actions.merge.conflict_lines import (
+    LINES,
+    MERGE,
     Choose,
     ConflictFile,
     EndLine,
     Header,
     KeyLine,
     key_text,
-    moved,
-    require_same,
 )
+from paimark.core.actions.merge.resolution import Between, moved, require_same
 from paimark.core.actions.merge.sql import exactly
-from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.rewrite.spark_rewrite import stream_query
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.figures import counted
-from paimark.core.table.definition.column_types import type_text
-from paimark.core.table.layout import TablePath
 
 _TOLD_EVERY = 10_000
 
@@ -41,15 +37,14 @@ Chosen = Mapping[tuple[bytes, bytes], Choose]
 
 def write_conflicts(
     context: Context,
-    table: TablePath,
-    name: str,
+    between: Between,
     path: str,
     progress: Progress,
     *,
     chosen_in: str | None = None,
     replacing: bool = False,
 ) -> tuple[int, int]:
-    """Write every conflict of a merge of branch `name` to a file; return how many there are and are decided.
+    """Write every conflict to a file; return how many there are and are decided.
 
     Decided are those for which the file `chosen_in` chose, for the same key with the same rows. Raises
     `Refused` if the file exists and is not `replacing`, `NotFound`, `Unavailable`, and the engine's error; no
@@ -58,29 +53,28 @@ def write_conflicts(
     if not replacing and os.path.lexists(path):
         raise _is_there(path)
     chosen = {} if chosen_in is None else _chosen(chosen_in)
-    survey = survey_merge(context.files, table, name)
-    header = header_of(survey)
     with (
         _new_file(path, replacing=replacing) as out,
-        closing(_lines(context, survey, header, progress)) as lines,
+        closing(_lines(context, between, progress)) as lines,
     ):
-        return _write(out, header, lines, chosen, progress)
+        return _write(out, between.header, lines, chosen, progress)
 
 
-def open_conflicts(context: Context, table: TablePath, name: str, path: str, progress: Progress) -> None:
-    """Make sure that a file has all conflicts of a merge of branch `name`; a current file stays.
+def open_conflicts(context: Context, between: Between, path: str, progress: Progress) -> None:
+    """Make sure that a file has all conflicts; a current file stays.
 
     If a side moved since the file was written, it is written again, with its choices for keys whose rows are
-    the same. Raises as `write_conflicts`, and `Refused` for a file of another table or branch.
+    the same. Raises as `write_conflicts`, and `Refused` for a file of something else.
     """
     chosen_in = None
     if os.path.lexists(path):
-        header, survey = ConflictFile(path).header, survey_merge(context.files, table, name)
-        require_same(survey, path, header)
-        if not moved(context.files, survey, path, header):
+        header = ConflictFile(path).header
+        require_same(between, path, header)
+        # The header of a repair does not tell which rows are meant.
+        if header.action == MERGE and not moved(between, path, header):
             return
         chosen_in = path
-    write_conflicts(context, table, name, path, progress, chosen_in=chosen_in, replacing=True)
+    write_conflicts(context, between, path, progress, chosen_in=chosen_in, replacing=True)
 
 
 def rewrite_choices(path: str, choices: Sequence[Choose]) -> None:
@@ -149,33 +143,19 @@ def _rows(line: KeyLine) -> bytes:
     return hashlib.sha256(msgspec.json.encode(rows, order="sorted")).digest()
 
 
-def header_of(survey: Survey) -> Header:
-    """The first line of a file of a merge's conflicts."""
-    schema = survey.target.schema
-    return Header(
-        table=survey.start.root.table.full_name,
-        branch=survey.branch.root.label,
-        base=At.of(survey.base),
-        main=At.of(survey.start.head.snapshot),
-        head=At.of(survey.branch.snapshot),
-        keys=tuple(schema.primary_keys),
-        columns={field.name: type_text(field.type) for field in schema.fields},
-    )
-
-
-def _lines(context: Context, survey: Survey, header: Header, progress: Progress) -> Generator[KeyLine]:
-    compared = compare(context, survey)
+def _lines(context: Context, between: Between, progress: Progress) -> Generator[KeyLine]:
+    compared = between.compare()
     if compared is None:
         return
     versions, queries = compared
     sql = queries.every_conflict(exactly(queries.decimals))
-    names = [*header.columns]
-    with closing(stream_query(context, survey.target, versions, sql, progress)) as answers:
+    names, made = [*between.header.columns], LINES[between.header.sides[1]]
+    with closing(stream_query(context, between.start, versions, sql, progress, between.texts)) as answers:
         for answer in answers:
-            yield _line(names, answer)
+            yield _line(made, names, answer)
 
 
-def _line(names: list[str], answer: Mapping[str, Any]) -> KeyLine:
+def _line(made: type[KeyLine], names: list[str], answer: Mapping[str, Any]) -> KeyLine:
     def row(text: str | None) -> dict[str, msgspec.Raw] | None:
         if text is None:
             return None
@@ -187,7 +167,7 @@ def _line(names: list[str], answer: Mapping[str, Any]) -> KeyLine:
 
     key = row(answer["key"])
     assert key is not None
-    return KeyLine(
+    return made(
         key=key,
         choose="",
         both=tuple(names[place] for place in answer["both"]),

@@ -1,24 +1,30 @@
-"""Find the keys that both sides of a merge changed to different rows. Nothing is written."""
+"""Find the keys that both sides changed to different rows, in a merge or a repair. Nothing is written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from paimark.core.actions.checks import integer_argument, required_text
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.merge.resolution import KeyLine
+from paimark.core.actions.merge.conflict_lines import BASE, MERGE, RENAMED, At, KeyLine, header_of
+from paimark.core.actions.merge.history import events
+from paimark.core.actions.merge.resolution import Between, Resolution, moved, resolved
 from paimark.core.actions.merge.rows import resolved_queries, rewriting, versions_of
 from paimark.core.actions.merge.sql import Resolved
 from paimark.core.actions.merge.survey import Survey, survey_merge
-from paimark.core.actions.plan import raise_first
+from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import run_query
+from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Version
+from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.layout import TablePath
-from paimark.core.table.records import TableSchema
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.text import quoted_if_unclear
 from paimark.core.travel.diff.compared import compared
 
@@ -27,11 +33,14 @@ SHOWN = 1000
 # A longer text is cut: the shown conflicts must fit into memory, whatever the table holds.
 LONGEST = 1000
 NO_ROW = "(no row)"
-SIDES = ("base", "main", "branch")
-# The columns of a line after those of the key.
-LINE_COLUMNS = ("column", *SIDES)
 _TEXTS = ("CHAR", "VARCHAR", "STRING")
 _BYTES = ("BINARY", "VARBINARY", "BYTES")
+
+
+def line_columns(sides: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a line after those of the key."""
+    return ("column", BASE, *sides)
+
 
 Row = dict[str, msgspec.Raw]
 # A cell is a number only if its JSON is a whole number. Texts are not cleaned yet.
@@ -43,7 +52,8 @@ class Conflict(msgspec.Struct, frozen=True):
 
     A row maps columns to their values as JSON, exact except texts over `LONGEST`, which end in `…`. `columns`
     are those in which main's and the branch's row differ; if one side has no row, those in which the other
-    side's row differs from the base. `both` are those of `columns` that both sides changed.
+    side's row differs from the base. In a repair `main` is the row of now,
+    `branch` what it shall be. `both` are those of `columns` that both sides changed.
     """
 
     key: Row
@@ -76,7 +86,7 @@ class Conflict(msgspec.Struct, frozen=True):
 
     @property
     def rows(self) -> tuple[Row | None, ...]:
-        """The rows in the order of `SIDES`."""
+        """The rows in the order of base, main, branch."""
         return (self.base, self.main, self.branch)
 
     @property
@@ -84,22 +94,43 @@ class Conflict(msgspec.Struct, frozen=True):
         """The values of the key, as they are shown."""
         return " ".join(str(_shown(value)) for value in self.key.values())
 
-    @property
-    def facts(self) -> list[tuple[str, str]]:
+    def facts(self, sides: Sequence[str]) -> list[tuple[str, str]]:
         """The text of every value of `named`. Not cleaned yet."""
-        return [(name, NO_ROW if value is None else str(_shown(value))) for name, value in self.named]
+        return [(name, NO_ROW if value is None else str(_shown(value))) for name, value in self.named(sides)]
 
-    @property
-    def named(self) -> list[tuple[str, msgspec.Raw | None]]:
-        """Every value with a name: first differing ones per side, then equal ones; None without a row."""
+    def named(self, sides: Sequence[str]) -> list[tuple[str, msgspec.Raw | None]]:
+        """Every value with a name: first differing ones per side, then equal ones; None without a row.
+
+        `sides` are the words for main and the branch.
+        """
         whole = next(row for row in self.rows if row is not None)
         differing = [
             (f"{column} in {side}", None if row is None else row[column])
             for column in self.columns
-            for side, row in zip(SIDES, self.rows, strict=True)
+            for side, row in zip((BASE, *sides), self.rows, strict=True)
         ]
         return [*differing, *((name, value) for name, value in whole.items() if name not in self.columns)]
 
+
+class RepairConflict(Conflict, frozen=True, rename=RENAMED["then"]):
+    """As `Conflict`, of a repair."""
+
+    main: Row | None
+    branch: Row | None
+
+
+class EditConflict(Conflict, frozen=True, rename=RENAMED["edited"]):
+    """As `Conflict`, of rows that a person edited."""
+
+    main: Row | None
+    branch: Row | None
+
+
+_CONFLICTS: Mapping[str, type[Conflict]] = {
+    "branch": Conflict,
+    "then": RepairConflict,
+    "edited": EditConflict,
+}
 
 # Why a merge can have no conflicts, by its kind.
 _WHY_NONE = {
@@ -117,6 +148,7 @@ class Conflicts(msgspec.Struct, frozen=True):
 
     title: str
     keys: tuple[str, ...]
+    sides: tuple[str, str]
     first: tuple[Conflict, ...]
     count: int
     why_none: str = ""
@@ -130,36 +162,79 @@ class Conflicts(msgspec.Struct, frozen=True):
         return said if self.count == len(self.first) else f"the first {len(self.first):,} of {said}"
 
     @property
+    def columns(self) -> list[str]:
+        """The names of a line's cells."""
+        return [*self.keys, *line_columns(self.sides)]
+
+    @property
     def lines(self) -> list[ConflictLine]:
         return [line for each in self.first for line in each.lines]
 
 
-def find_conflicts(context: Context, table: TablePath, name: str, progress: Progress) -> Conflicts:
-    """The conflicts that a merge of branch `name` into main would have now.
-
-    Raises `NotFound`, `Refused` if the two can't be compared, and the engine's error.
-    """
-    survey = survey_merge(context.files, table, name)
-    schema = survey.target.schema
-    compared = compare(context, survey)
+def find_conflicts(context: Context, between: Between, progress: Progress) -> Conflicts:
+    """The conflicts that there would be now. Raises `NotFound`, `Refused` if the sides can't be compared, and
+    the engine's error."""
+    schema = between.start.schema
+    compared, keys = between.compare(), between.header.keys
     if compared is None:
-        keys = tuple(schema.primary_keys)
-        return Conflicts(_title(table, survey), keys, (), 0, _WHY_NONE[survey.kind])
+        return Conflicts(between.title, keys, between.header.sides, (), 0, between.why_none)
     versions, queries = compared
     kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
-    first = run_query(
-        context,
-        survey.target,
-        versions,
-        queries.every_conflict(lambda column, value: _bounded(kinds[column], value), SHOWN + 1),
-        progress,
-    )
+
+    def ask(sql: str) -> list[dict[str, Any]]:
+        return run_query(context, between.start, versions, sql, progress, between.texts)
+
+    first = ask(queries.every_conflict(lambda column, value: _bounded(kinds[column], value), SHOWN + 1))
     count = len(first)
     if count > SHOWN:
-        (answer,) = run_query(context, survey.target, versions, queries.count_conflicts, progress)
+        (answer,) = ask(queries.count_conflicts)
         count = int(answer["conflicts"])
-    read = tuple(_conflict(schema, kinds, each) for each in first[:SHOWN])
-    return Conflicts(_title(table, survey), tuple(schema.primary_keys), read, count)
+    made = _CONFLICTS[between.header.sides[1]]
+    read = tuple(_conflict(made, schema, kinds, each) for each in first[:SHOWN])
+    return Conflicts(between.title, keys, between.header.sides, read, count)
+
+
+def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
+    """Between main and the branch `name`, up to its snapshot `up_to`. Raises `NotFound`."""
+    name, up_to = required_text(arguments, "name"), integer_argument(arguments, "up_to")
+    return between_of(context, survey_merge(context.files, table, name, up_to=up_to))
+
+
+def between_of(context: Context, survey: Survey) -> Between:
+    main, branch = survey.start.head.snapshot, survey.branch
+    return Between(
+        header_of(survey.target, MERGE, branch.root.label, survey.base, main, branch.snapshot),
+        survey.target,
+        _title(survey.start.root.table, survey),
+        lambda: compare(context, survey),
+        _WHY_NONE.get(survey.kind, ""),
+        lambda: _states(context.files, survey.start.root, main),
+    )
+
+
+def chosen(
+    context: Context, survey: Survey, path: str, digest: str | None
+) -> tuple[Survey, Resolution, list[Refusal]]:
+    """The merge with a person's choices for it, and why they may be for an earlier state of it.
+
+    `digest` is the file's earlier one, None for the first time. Raises as `resolved`.
+    """
+    if survey.kind != "keyed":
+        branch = survey.branch.root.label
+        raise Refused(f"A merge of branch {branch} has no keys in conflict now", "Leave the choices out.")
+    between = between_of(context, survey)
+    resolution = resolved(between, path, digest)
+    return replace(survey, choices=resolution.digest), resolution, moved(between, path, resolution.header)
+
+
+def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
+    """Main's earlier snapshots whose rows an undo restored in this one."""
+    states = [At.of(snapshot)]
+    for event in reversed(events(files, main.table)):
+        made = At(event.main.id, event.main.delta_manifest_list)
+        if event.kind == "rollback" and event.root == main.branch and made == states[-1] and event.then:
+            states.append(At(event.then.id, event.then.delta_manifest_list))
+    return states
 
 
 def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Resolved] | None:
@@ -189,7 +264,9 @@ def _bounded(kind: str, value: str) -> str:
     return value if kind else f"left(to_json({value}), {LONGEST + 1})"
 
 
-def _conflict(schema: TableSchema, kinds: Mapping[str, str], answer: Mapping[str, Any]) -> Conflict:
+def _conflict(
+    made: type[Conflict], schema: TableSchema, kinds: Mapping[str, str], answer: Mapping[str, Any]
+) -> Conflict:
     names = [field.name for field in schema.fields]
 
     def row(text: str | None, columns: list[str]) -> Row | None:
@@ -201,7 +278,7 @@ def _conflict(schema: TableSchema, kinds: Mapping[str, str], answer: Mapping[str
     key = row(answer["key"], schema.primary_keys)
     assert key is not None
     others = [each for each in names if each not in schema.primary_keys]
-    return Conflict(
+    return made(
         key,
         tuple(names[place] for place in answer["differing"]) or tuple(others),
         tuple(names[place] for place in answer["both"]),

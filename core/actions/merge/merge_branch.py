@@ -11,10 +11,11 @@ from typing import Any
 
 from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.conflicts import chosen, conflicting
 from paimark.core.actions.merge.fast_forward import (
     new_tags,
 )
-from paimark.core.actions.merge.resolution import Resolution, moved, resolved
+from paimark.core.actions.merge.resolution import Resolution, undecided
 from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
@@ -34,9 +35,10 @@ from paimark.core.table.records import point_of
 from paimark.core.text import lowered
 from paimark.core.working_directory import absolute
 
+__all__ = ["conflicting", "plan"]
+
 # The arguments with which a merge by choices is redone.
 _REQUEST = ("name", "resolve", "resolve_digest", "up_to", "check")
-_DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -63,13 +65,13 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint=survey.fingerprint,
             empty=True,
         )
-    resolution = None
+    resolution, has_moved = None, list[Refusal]()
     if resolve is not None:
         path, digest = (
             absolute(os.path.expanduser(resolve)),
             text_argument(arguments, "resolve_digest"),
         )
-        survey, resolution = resolved(survey, path, digest)
+        survey, resolution, has_moved = chosen(context, survey, path, digest)
         given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": _resolved(resolution)}
     safety = savepoint_claim.next_id(context.files, table)
     lost = lost_columns(survey.start.schema, survey.target.schema)
@@ -85,7 +87,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         *survey.schema_refusals,
         *([] if drops else _would_lose(survey, lost)),
         *more,
-        *_not_chosen(context, survey, resolution),
+        *has_moved,
+        *undecided(resolution),
     )
     checked = Verdict()
     if not refusals:
@@ -144,18 +147,6 @@ def _resolving(resolution: Resolution) -> Step:
     return Step(
         "check", resolution.path, f"what was chosen for {counted(resolution.keys, 'key')} in conflict"
     )
-
-
-def _not_chosen(context: Context, survey: Survey, resolution: Resolution | None) -> list[Refusal]:
-    """Why the choices can't be used: they are for an earlier state, or keys are undecided."""
-    if resolution is None:
-        return []
-    refusals = moved(context.files, survey, resolution.path, resolution.header)
-    if resolution.undecided:
-        keys = f"{resolution.undecided:,} of {counted(resolution.keys, 'key')}"
-        reason = f"{keys} in conflict are undecided: first {resolution.first_undecided}, in {resolution.path}"
-        refusals.append(Refusal(reason, _DECIDE))
-    return refusals
 
 
 def forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:

@@ -12,7 +12,13 @@ from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.actions.merge.resolution import Resolution
 from paimark.core.actions.merge.survey import Survey
 from paimark.core.actions.plan import Refusal, Step
-from paimark.core.actions.rewrite.spark_rewrite import QueryRows, rewriting_refusals, run_query, version_of
+from paimark.core.actions.rewrite.spark_rewrite import (
+    QueryRows,
+    RewriteBase,
+    rewriting_refusals,
+    run_query,
+    version_of,
+)
 from paimark.core.actions.row_checks.check_file import MAIN, THIS
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
@@ -24,7 +30,7 @@ from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.manifests.files import size_of, snapshot_facts
 from paimark.core.table.manifests.partitions import RowTexts
-from paimark.core.table.records import is_same_commit
+from paimark.core.table.records import TableSchema, is_same_commit
 
 # Why choices can't be applied, by the reasons that `Resolved.wrong` finds.
 _MISFITS = {
@@ -32,7 +38,7 @@ _MISFITS = {
     "none": "chooses for {keys} not in conflict",
     "whole": "chooses columns for {keys} that a side has no row of",
     "undecided": "leaves columns of {keys} open that both sides changed",
-    "same": "chooses columns of {keys} in which main and the branch do not differ",
+    "same": "chooses columns of {keys} in which both sides are the same",
     "base": "chooses base for columns of {keys} that base has no row of",
 }
 _AS_WRITTEN = "Change nothing but `choose` in what --conflicts-out wrote, or write it anew."
@@ -106,11 +112,24 @@ def _resolved_rows(
 ) -> QueryRows:
     queries = resolved_queries(context, survey, versions)
     texts = {merge_sql.CHOICES: resolution.texts}
-    found = run_query(context, survey.target, versions, queries.wrong, progress, texts)
+    require_fitting(context, survey.target, versions, queries, resolution, progress, texts)
+    return _written(versions, queries, texts)
+
+
+def require_fitting(
+    context: Context,
+    start: RewriteBase,
+    versions: Mapping[str, Version],
+    queries: merge_sql.Resolved,
+    resolution: Resolution,
+    progress: Progress,
+    texts: Mapping[str, tuple[str, ...]],
+) -> None:
+    """Raises `Refused` if the choices, in `texts`, are not those for the keys in conflict."""
+    found = run_query(context, start, versions, queries.wrong, progress, texts)
     if found:
         reasons = "; ".join(_misfit(queries.columns, each) for each in found)
         raise Refused(f"{resolution.path} {reasons}", _AS_WRITTEN)
-    return _written(versions, queries, texts)
 
 
 def _written(
@@ -144,9 +163,12 @@ def keyed_queries(
 
 def resolved_queries(context: Context, survey: Survey, versions: Mapping[str, Version]) -> merge_sql.Resolved:
     """The queries for a merge with a person's choices. Raises `FileMissing` and `Corrupt`."""
-    fields = survey.target.schema.fields
-    decimals = frozenset(each.name for each in fields if ColumnType.of(str(each.type)).name in _DECIMALS)
+    decimals = decimals_of(survey.target.schema)
     return merge_sql.Resolved(**_shape(context, survey, versions), decimals=decimals)
+
+
+def decimals_of(schema: TableSchema) -> frozenset[str]:
+    return frozenset(each.name for each in schema.fields if ColumnType.of(str(each.type)).name in _DECIMALS)
 
 
 def _shape(context: Context, survey: Survey, versions: Mapping[str, Version]) -> dict[str, Any]:

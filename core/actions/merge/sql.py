@@ -110,10 +110,12 @@ class Keyed:
         return f"IF({row} IS NULL, NULL, to_json(struct({', '.join(values)}), {_JSON}))"
 
     def _differs(self, column: str) -> str:
+        if column in self.keys:
+            return "false"
         name = quoted(column)
         return (
             f"IF(main IS NOT NULL AND head IS NOT NULL, NOT (main.{name} <=> head.{name}), "
-            f"base IS NOT NULL AND NOT (base.{name} <=> coalesce(main, head).{name}))"
+            f"NOT (base.{name} <=> coalesce(main, head).{name}))"
         )
 
     def _is_both(self, column: str) -> str:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from paimark.core.actions.merge.sql import Resolved
 from paimark.core.quoting import quoted
 from paimark.core.spark.protocol import GONE
 
@@ -30,7 +31,8 @@ class KeyedChanges(ABC):
     def changes(self) -> str:
         """Common tables, the last of them `changes`: each key `k` whose row `now` is not as it was `then`.
 
-        Both are null without a row. `is_conflict`: somebody changed it since.
+        Both are null without a row. `is_conflict`: somebody changed it since. `base` is the row that both
+        come from, null if it is not known or there was none.
         """
 
     @property
@@ -93,9 +95,9 @@ class OneCommit(KeyedChanges):
         moved = "false" if self.is_newest else f"NOT ({BASE_NOW} <=> {NOW})"
         now = BASE if self.is_newest else f"IF({moved}, {NOW}, {BASE})"
         return (
-            f"{self.beside(views)}, did AS (SELECT k, {then} AS was, {now} AS now, {moved} AS is_conflict "
-            f"FROM beside WHERE NOT ({then} <=> {BASE})), "
-            f"told AS (SELECT k, {self.completed('was', 'now')} AS then, now, is_conflict FROM did), "
+            f"{self.beside(views)}, did AS (SELECT k, {then} AS was, {now} AS now, {moved} AS is_conflict, "
+            f"{BASE} AS base FROM beside WHERE NOT ({then} <=> {BASE})), "
+            f"told AS (SELECT k, {self.completed('was', 'now')} AS then, now, is_conflict, base FROM did), "
             "changes AS (SELECT * FROM told WHERE NOT (then <=> now))"
         )
 
@@ -123,7 +125,8 @@ class OneVersion(KeyedChanges):
         return (
             f"{self.beside((THEN, NOW), meant)}{often}, "
             f"told AS (SELECT k, {self.completed(THEN, NOW)} AS then, {NOW} AS now, "
-            f"{is_conflict} AS is_conflict FROM beside{joined} WHERE is_meant), "
+            f"{is_conflict} AS is_conflict, IF(true, NULL, {NOW}) AS base "
+            f"FROM beside{joined} WHERE is_meant), "
             "changes AS (SELECT * FROM told WHERE NOT (then <=> now))"
         )
 
@@ -135,6 +138,28 @@ class OneVersion(KeyedChanges):
             f"UNION ALL SELECT {packed}, 2 AS n FROM {after}) "
             "GROUP BY c HAVING NOT (max(r) FILTER (WHERE n = 1) <=> max(r) FILTER (WHERE n = 2))"
         )
+
+
+@dataclass(frozen=True)
+class Chosen(Resolved):
+    """The same with a person's choices for the rows in conflict; `changes` are those of a `KeyedChanges`."""
+
+    changes: str = ""
+
+    @property
+    def _judged(self) -> str:
+        return (
+            f"{self.changes}, judged AS (SELECT k, base, then AS head, base AS main_base, now AS main, "
+            "true AS is_changed, is_conflict FROM changes)"
+        )
+
+    @property
+    def upserts(self) -> str:
+        """The rows for a `Repair`."""
+        cells = [
+            f"{'k' if each in self.keys else 'r'}.{quoted(each)} AS {quoted(each)}" for each in self.columns
+        ]
+        return f"SELECT {', '.join(cells)}, r IS NULL AS {GONE} FROM ({self.common}) WHERE comes"
 
 
 def _row(view: str) -> str:

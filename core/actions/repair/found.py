@@ -50,6 +50,24 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Words:
+    """What one row does that changes, several rows; the same of rows that are not there now; and how a person
+    decides over rows in conflict."""
+
+    changes: tuple[str, str]
+    comes: tuple[str, str]
+    hint: str
+
+
+_OF_REPAIRS = Words(
+    ("becomes what it was", "become what they were"),
+    ("comes back", "come back"),
+    "Say which with --on-conflict: now keeps the rows of now, then takes those of then; or choose for each, "
+    "with `v` in the console, or in the file of --conflicts-out.",
+)
+
+
+@dataclass(frozen=True)
 class Found:
     """How many rows come back, go, become others and are in conflict, with an example of each kind.
 
@@ -60,6 +78,7 @@ class Found:
     examples: Mapping[str, Example] = field(default_factory=dict)
     conflicts: Sequence[Example] = ()
     lost: int = 0
+    words: Words = _OF_REPAIRS
 
     @classmethod
     def of(cls, answers: Sequence[Mapping[str, Any]]) -> Found:
@@ -81,7 +100,7 @@ class Found:
         if count := self.number(GO):
             yield _lost(f"{_rows(count)} {'goes' if count == 1 else 'go'}{self._for(GO)}", count)
         if count := self.number(CHANGED):
-            verb = "becomes what it was" if count == 1 else "become what they were"
+            verb = self.words.changes[count > 1]
             yield _lost(f"{_rows(count)} {verb}{self._for(CHANGED)}", count)
         if count := self.number(CONFLICT):
             that = f"{_rows(count)} changed {since}"
@@ -94,7 +113,7 @@ class Found:
             text = f"{_rows(self.lost)} of this commit changed or went since"
             yield Item("not", text, "later-change-stays", count=self.lost)
         if count := self.number(BACK):
-            text = f"{_rows(count)} {'comes' if count == 1 else 'come'} back{self._for(BACK)}"
+            text = f"{_rows(count)} {self.words.comes[count > 1]}{self._for(BACK)}"
             yield Item("affects", text, "rows-appear", count=count, unit="rows")
 
     def refusals(self, choice: str, since: str) -> list[Refusal]:
@@ -107,7 +126,7 @@ class Found:
             return [
                 Refusal(
                     f"{counted(count, 'key')} changed {since}, to other rows: {first}{more}",
-                    "Say which with --on-conflict: now keeps the rows of now, then takes those of then.",
+                    self.words.hint,
                     "conflicts",
                 )
             ]

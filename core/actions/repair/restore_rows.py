@@ -15,8 +15,9 @@ from msgspec.structs import replace
 
 from paimark.core.actions.checks import fingerprint, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import BACK, GO, NOW, THEN, OneVersion
+from paimark.core.actions.repair.changes import BACK, CONFLICT, GO, NOW, THEN, OneVersion
 from paimark.core.actions.repair.commit import (
     apply_repair,
     kept_history,
@@ -24,7 +25,8 @@ from paimark.core.actions.repair.commit import (
     order_of,
     writing_repairs,
 )
-from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Found
+from paimark.core.actions.repair.deciding import KeyedRepair, decision
+from paimark.core.actions.repair.found import TAKE_THEN, Found
 from paimark.core.actions.repair.meant import meant_rows
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
@@ -99,6 +101,11 @@ class _Rows:
         return found
 
     @property
+    def repair(self) -> KeyedRepair:
+        then = self.version.snapshot
+        return KeyedRepair("restore-rows", self.start, None, then, self.versions, self.queries)
+
+    @property
     def queries(self) -> OneVersion:
         schema = self.start.schema
         columns = [field.name for field in schema.fields]
@@ -107,14 +114,13 @@ class _Rows:
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `from_version`; one of `where`, `partition` and `keys`; `branch` (main when None);
-    `on_conflict`, as of `revert`, for rows that more than one commit changed since the version.
+    `on_conflict` or `resolve`, as of `revert`, for rows that more than one commit changed since the version.
     """
-    choice = text_argument(arguments, "on_conflict") or FAIL
     seen = _seen(context.files, table, arguments)
     names = ("from_version", "where", "partition", "keys", "branch")
     made: dict[str, str | int | bool | None] = {name: text_argument(arguments, name) for name in names}
     # The snapshot and the condition that the plan has seen: a time or a file may mean others later.
-    made |= {"on_conflict": choice, "head": seen.start.head.snapshot.id, "then": seen.version.snapshot.id}
+    made |= {"head": seen.start.head.snapshot.id, "then": seen.version.snapshot.id}
     refusals = [
         *writing_repairs(context, seen.start),
         *column_refusals(seen.then, seen.name, seen.start),
@@ -123,20 +129,23 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if not refusals and not context.read_only:
         with _told_of_conditions():
             found, more = (_keyed if seen.start.schema.primary_keys else _unkeyed)(context, seen)
-        refusals += more
+            refusals += more
+    decided = decision(context, arguments, seen.repair if seen.start.schema.primary_keys else None)
+    made |= {**decided.arguments, "conflicts": found.number(CONFLICT) > 0}
     since = f"by several commits since {seen.name}"
     is_known = not refusals and not context.read_only
-    if is_known and not found.changes(choice) and not found.refusals(choice, since):
+    refusals += [*decided.refusals, *decided.refused(found, since)]
+    if is_known and not refusals and not decided.changes(found):
         said = f"These rows of {seen.place} are as they were at {seen.name}"
         return Plan(headline=f"{said}.", arguments=made, fingerprint=seen.fingerprint, empty=True)
-    items = [*found.items(choice, since)]
+    items = decided.items(found, since)
     if is_known and not any(each.kind == "loses" for each in items):
         items.append(nothing_lost("no row goes"))
     head = seen.start.head.snapshot
     return Plan(
         headline=f"Give rows of {seen.place} what they were at {seen.name}.",
         arguments=made,
-        fingerprint=seen.fingerprint,
+        fingerprint=decided.fingerprint(seen.fingerprint),
         items=(
             *items,
             *_unknown(seen),
@@ -149,7 +158,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("create", seen.start.root.snapshot(head.id + 1), "one commit of rows"),
         ),
         cost="one commit, through Spark",
-        refusals=(*refusals, *found.refusals(choice, since)),
+        refusals=tuple(refusals),
         undo=table.undo,
         until="there is a new commit",
     )
@@ -158,22 +167,33 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Raises `Refused` if anything moved since the plan was made."""
     seen = None if plan.empty else _seen(context.files, parse_table_name(plan.table), plan.arguments)
+    is_keyed = seen is not None and bool(seen.start.schema.primary_keys)
+    decided = decision(
+        context, {} if plan.empty else plan.arguments, seen.repair if seen is not None and is_keyed else None
+    )
 
     def order(start: RewriteBase) -> Repair:
         assert seen is not None
         made = order_of(start, plan, seen.versions, f"gave rows what they were at {seen.name}")
         if start.schema.primary_keys:
-            takes_all = plan.arguments["on_conflict"] == TAKE_THEN
-            return replace(made, upserts_sql=seen.queries.upserts(takes_all=takes_all))
+            return decided.ordered(made, seen.repair, TAKE_THEN)
         then = version_of(seen.version.root, seen.version.snapshot)
         rows = f"SELECT * FROM {THEN} AS this WHERE {seen.where}"
         return replace(made, versions={THEN: then}, delete_where=seen.where, rows_sql=rows)
 
     def find() -> tuple[RewriteBase, str]:
         assert seen is not None
-        return seen.start, seen.fingerprint
+        return seen.start, decided.fingerprint(seen.fingerprint)
 
     return apply_repair(context, plan, progress, find, order)
+
+
+def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
+    """The rows that several commits changed since the version. Raises as the plan."""
+    seen = _seen(context.files, table, arguments)
+    if not seen.start.schema.primary_keys:
+        raise Refused(f"{table.full_name} has no primary key: no row can be chosen", "Use --where.")
+    return seen.repair.between
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Rows:

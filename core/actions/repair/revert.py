@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from paimark.core.actions.checks import fingerprint, integer_argument, text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import (
     BACK,
     BASE,
@@ -32,7 +33,8 @@ from paimark.core.actions.repair.commit import (
     writing_repairs,
 )
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
-from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Found
+from paimark.core.actions.repair.deciding import KeyedRepair, decision
+from paimark.core.actions.repair.found import TAKE_THEN, Found
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.said import engine_of, may_be_overwritten, nothing_lost, streams_skip
@@ -91,6 +93,10 @@ class _Commit:
             found |= {BASE_NOW: replace(commit, beside=NOW), NOW: now}
         return found
 
+    def repair(self, files: Files) -> KeyedRepair:
+        then = self.before or self.commit
+        return KeyedRepair("revert", self.start, self.commit, then, self.versions, self.queries(files))
+
     def queries(self, files: Files) -> OneCommit:
         schema = self.start.schema
         then = None if self.before is None else Lineage(files, self.start.root).schema(self.before.schema_id)
@@ -106,14 +112,13 @@ class _Commit:
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `snapshot`, `branch` (main when None), and `on_conflict`: whether a row that changed since
-    stays as it is `now`, or becomes what it was `then`; with `fail` nothing is written.
+    stays as it is `now`, or becomes what it was `then`; with `fail` nothing is written. Or `resolve`, a file
+    of choices.
     """
-    choice = text_argument(arguments, "on_conflict") or FAIL
     seen = _seen(context.files, table, arguments)
     made: dict[str, str | int | bool | None] = {
         "snapshot": seen.commit.id,
         "branch": text_argument(arguments, "branch"),
-        "on_conflict": choice,
         "head": seen.start.head.snapshot.id,
     }
     if seen.commit.commit_kind in ROWLESS:
@@ -124,19 +129,24 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     find = _keyed if is_keyed else _unkeyed
     found, steps, more = find(context, seen, is_refused=bool(refusals) or context.read_only)
     refusals += more
-    if not refusals and found is not None and not found.changes(choice) and not found.refusals(choice, ""):
+    since = f"since {seen.name}"
+    decided = decision(context, arguments, seen.repair(context.files) if is_keyed else None)
+    made |= {**decided.arguments, "conflicts": found is not None and found.number(CONFLICT) > 0}
+    if found is not None:
+        refusals += [*decided.refusals, *decided.refused(found, since)]
+    if not refusals and found is not None and not decided.changes(found):
         left = f"{seen.where} has nothing of {seen.name} to take back"
         if found.number(CONFLICT) or found.lost:
             left = f"{left}: all of it changed since"
         return Plan(headline=f"{left}.", arguments=made, fingerprint=seen.fingerprint, empty=True)
-    items: list[Item] = [] if found is None else [*found.items(choice, f"since {seen.name}")]
+    items = [] if found is None else decided.items(found, since)
     if found is not None and not any(each.kind == "loses" for each in items):
         items.append(nothing_lost("no row goes"))
     when = age(seen.commit.time_millis, context.clock())
     return Plan(
         headline=f"Take back {seen.name} of {seen.where} ({seen.commit.commit_kind}, {when}).",
         arguments=made,
-        fingerprint=seen.fingerprint,
+        fingerprint=decided.fingerprint(seen.fingerprint),
         items=(
             *items,
             *may_be_overwritten(context.files, seen.start.root, context.clock()),
@@ -153,7 +163,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             ),
         ),
         cost=_cost(steps),
-        refusals=(*refusals, *([] if found is None else found.refusals(choice, f"since {seen.name}"))),
+        refusals=tuple(refusals),
         undo=table.undo,
         until="there is a new commit",
     )
@@ -162,23 +172,32 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Raises `Refused` if anything moved since the plan was made."""
     seen = _seen(context.files, parse_table_name(plan.table), plan.arguments) if not plan.empty else None
+    is_keyed = seen is not None and bool(seen.start.schema.primary_keys)
+    repair = seen.repair(context.files) if seen is not None and is_keyed else None
+    decided = decision(context, {} if plan.empty else plan.arguments, repair)
 
     def order(start: RewriteBase) -> Repair:
         assert seen is not None
         done = f"took back {seen.name}"
-        if start.schema.primary_keys:
-            takes_all = plan.arguments["on_conflict"] == TAKE_THEN
-            upserts = seen.queries(context.files).upserts(takes_all=takes_all)
-            return replace(order_of(start, plan, seen.versions, done), upserts_sql=upserts)
+        if repair is not None:
+            return decided.ordered(order_of(start, plan, seen.versions, done), repair, TAKE_THEN)
         of = files_of_commit(context.files, start, seen.before, seen.commit)
         versions = of.versions if of.rows_sql else {}
         return replace(order_of(start, plan, versions, done), out=of.out, rows_sql=of.rows_sql)
 
     def find() -> tuple[RewriteBase, str]:
         assert seen is not None
-        return seen.start, seen.fingerprint
+        return seen.start, decided.fingerprint(seen.fingerprint)
 
     return apply_repair(context, plan, progress, find, order)
+
+
+def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
+    """The rows that changed since the commit. Raises as the plan."""
+    seen = _seen(context.files, table, arguments)
+    if not seen.start.schema.primary_keys:
+        raise Refused(f"{table.full_name} has no primary key: no row can be chosen", "Use --on-conflict now.")
+    return seen.repair(context.files).between
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Commit:

@@ -12,6 +12,7 @@ from paimark.core.actions.garbage.deletion import freed_steps, iceberg_keeps
 from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
+from paimark.core.actions.protection_guard import leaving
 from paimark.core.actions.replace.checks import clash_refusals, loss_refusals, moving_refusals
 from paimark.core.actions.replace.takeover import Takeover, unreadable_refusals
 from paimark.core.actions.roots.branch_files import is_protected
@@ -35,6 +36,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import makes_tags
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.records import TableSchema
 from paimark.core.table.savepoints import SavepointManager
@@ -58,6 +60,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
     undo = "" if drops_previous else table.undo
     steps = tuple(_steps(context, takeover, archive, freed, drops_previous=drops_previous))
     also = ", and delete the main of now" if drops_previous else ""
+    staying = {*takeover.tags, *Lineage(context.files, branch.root).tag_names()}
     return Plan(
         headline=f"Make branch {name} main of {table.full_name}{also}.",
         arguments={
@@ -85,6 +88,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
         freed_files=len(freed.files),
         freed_bytes=sum(each.size or 0 for each in freed.files),
         undo=undo,
+        takes=leaving(context.files, main.root, staying),
     )
 
 

@@ -240,10 +240,15 @@ def run_query(
 
 
 def stream_query(
-    context: Context, start: RewriteBase, versions: Mapping[str, Version], sql: str, progress: Progress
+    context: Context,
+    start: RewriteBase,
+    versions: Mapping[str, Version],
+    sql: str,
+    progress: Progress,
+    texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Generator[dict[str, Any]]:
     """The rows of a query of any size, as they arrive. Closing the generator early ends the query."""
-    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, streams=True)
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {}, streams=True)
     with engine_of(context) as engine, closing(_answers(engine, ask, progress)) as answers:
         for answer in answers:
             yield from map(msgspec.json.decode, answer.rows)

@@ -12,7 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
@@ -75,6 +75,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
             *_other_definition(target),
         ),
         cost="no data file",
+        takes=tuple(Taken("tag", each) for each in tags),
         refusals=tuple(_refusals(context, cut, keep)),
         undo=table.undo,
         until="main has a new commit",

@@ -14,6 +14,7 @@ from paimark.core.actions.names import unseen_reason
 from paimark.core.actions.plan import Outcome, Plan, Refusal, Step, raise_first
 from paimark.core.actions.registry import Action
 from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.tables.walking import holds_anything
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed
 from paimark.core.spark.library.schema_check import defined_by
@@ -105,7 +106,7 @@ def _refusals(context: Context, table: TablePath) -> list[Refusal]:
         ]
     if reason := unseen_reason(table.name, "a table"):
         return [Refusal(reason, "Choose another name.")]
-    if files.entries(table.directory):
+    if holds_anything(files, table):
         return [
             Refusal(
                 f"{table.directory} is not empty: the new table would have what lies there",

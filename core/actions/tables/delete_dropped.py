@@ -1,7 +1,7 @@
 """`delete-dropped`: delete a dropped table for good, with all its files.
 
-Its directory gets another name first, so that nobody takes out of the trash what is half deleted. Done again,
-it goes on with what a process that died has left.
+Nobody may take out of the trash what is half deleted: its directory gets another name first, or on an object
+store its schema goes first. Done again, it goes on with what a process that died has left.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from paimark.core.actions.plan import Item, Outcome, Plan, Step
 from paimark.core.actions.roots.root_files import sizes_below
 from paimark.core.actions.said import final
 from paimark.core.actions.tables.moving import what_it_has
-from paimark.core.errors import NotFound
+from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, minute
 from paimark.core.storage.files import Files
+from paimark.core.storage.open import moves_directories
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
@@ -30,9 +31,9 @@ _AT_ONCE = 1000
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `id`, of the dropped table; that of the newest when None. Raises `NotFound`."""
-    dropped, is_going = _found(context.files, table, text_argument(arguments, "id"))
-    directory = dropped.going if is_going else dropped.place.directory
+    dropped, directory = _found(context.files, table, text_argument(arguments, "id"))
     sizes = [bytes_ for _, bytes_ in sizes_below(context.files, directory)]
+    is_going = directory == dropped.going or not context.files.names(dropped.place.root().schemas)
     when = f"{table.full_name}, dropped {minute(dropped.dropped_at)}"
     lost = f"what is left of {when}" if is_going else f"{when}: {what_it_has(context.files, dropped.place)}"
     return Plan(
@@ -51,14 +52,17 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Delete the files. Idempotent. Raises `NotFound` if the table was taken out of the trash."""
     require_allowed(context, plan)
     started, table, files = context.clock(), parse_table_name(plan.table), context.files
-    dropped, is_going = _found(files, table, str(plan.arguments["id"]))
-    if not is_going:
-        files.move(dropped.place.directory, dropped.going)
-    found = list(sizes_below(files, dropped.going))
+    dropped, directory = _found(files, table, str(plan.arguments["id"]))
+    if moves_directories(files.uri) and directory != dropped.going:
+        files.move(directory, directory := dropped.going)
+    found = list(sizes_below(files, directory))
+    schemas = dropped.place.root().schemas
+    for path in [path for path, _ in found if path.startswith(f"{schemas}/")]:
+        files.delete(path)
     for number, _ in enumerate(each_of(files.delete, [path for path, _ in found]), 1):
         if number % _AT_ONCE == 0:
             progress(Counting(f"deleted {number:,} of {len(found):,} files"))
-    files.prune(dropped.going)
+    files.prune(directory)
     freed = sum(bytes_ for _, bytes_ in found)
     outcome = Outcome(
         action=ACTION,
@@ -71,12 +75,19 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     return outcome
 
 
-def _found(files: Files, table: TablePath, wanted: str | None) -> tuple[DroppedTable, bool]:
-    """The dropped table, and whether its deletion was begun."""
+def _found(files: Files, table: TablePath, wanted: str | None) -> tuple[DroppedTable, str]:
+    """The dropped table, and where it lies. Raises `Refused` while it is just being moved."""
     try:
-        return find_dropped(files, table, wanted), False
+        dropped = find_dropped(files, table, wanted)
     except NotFound:
-        for each in half_deleted(files, table.database):
-            if each.table == table and each.id.startswith(wanted or ""):
-                return each, True
-        raise
+        half = [each for each in half_deleted(files, table.database) if each.table == table]
+        if not (found := [each for each in half if each.id.startswith(wanted or "")]):
+            raise
+        dropped = found[0]
+        if moves_directories(files.uri):
+            return dropped, dropped.going
+    if files.exists(dropped.place.journal) and not moves_directories(files.uri):
+        raise Refused(
+            f"{table.full_name} is not all in the trash yet", f"Run `paimark recover {table.word}` first."
+        )
+    return dropped, dropped.place.directory

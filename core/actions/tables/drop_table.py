@@ -9,10 +9,11 @@ import msgspec
 
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Step
+from paimark.core.actions.plan import Item, Plan
 from paimark.core.actions.tables.moving import (
     TableMove,
     move_refusals,
+    moves,
     noticed_by,
     require_as_planned,
     state_of,
@@ -27,18 +28,20 @@ ACTION = "drop-table"
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """No arguments. Raises `Corrupt` if the table's branches can't be read."""
     name, has = table.full_name, what_it_has(context.files, table)
+    way = moves(context.files, table, new_drop(table, context.clock()).place)
     return Plan(
         headline=f"Drop {name}: {has} go to the trash.",
         arguments={},
         fingerprint=state_of(context.files, table),
-        steps=(Step("move", table.directory, f"to the trash of {table.database}: {NO_DATA_FILE}"),),
+        steps=way.steps,
         items=(
             Item("loses", f"{name}, for all who read or write it", "table-goes", is_grave=True),
             *noticed_by(context, table),
+            *way.items,
             Item("keeps", f"{has} in the trash, until somebody deletes them there"),
         ),
         phrase=name,
-        cost="one move, no data file",
+        cost=way.cost,
         refusals=tuple(move_refusals(context, table)),
         undo=f"paimark undrop {table.word}",
     )

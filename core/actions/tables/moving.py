@@ -1,18 +1,24 @@
-"""What all moves of a table's directory have in common: what prevents them, who notices, the move."""
+"""What all moves of a table's directory have in common: what prevents them, who notices, the move.
+
+Where directories can be renamed, that is the move. An object store copies each file: `copying`.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from paimark.core.actions.change.change import Change, Landed, S, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Item, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Refusal, Step, raise_first
 from paimark.core.actions.said import consumers_of, job_that_writes, unit_in
+from paimark.core.actions.tables.copying import CopiedMove
+from paimark.core.actions.tables.walking import walked
 from paimark.core.errors import Corrupt, NotFound
-from paimark.core.figures import counted, listed
+from paimark.core.figures import counted, duration, listed, size
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import moves_directories
 from paimark.core.table.layout import TablePath
@@ -20,15 +26,18 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
 
+# Of a copy inside a store, with many at once; for the time that a plan says.
+_COPY_SECONDS, _COPIED_A_SECOND = 0.005, 500_000_000
+
 
 def move_refusals(context: Context, table: TablePath) -> list[Refusal]:
     """Why the table's directory can't be moved; empty if it can."""
     files = context.files
-    if not moves_directories(files.uri):
+    if not moves_directories(files.uri) and not files.names(table.root().schemas):
         return [
             Refusal(
-                f"{files.uri} is an object store: it can't move a table in one step, so there is no trash",
-                "Take the table out of use with the engine that reads it; a savepoint keeps its rows.",
+                f"{table.directory} has no schema: nobody could tell whether the move is done",
+                "If a move of it was interrupted, run `paimark recover` first.",
             )
         ]
     _, _, name = table.directory.rpartition("/")
@@ -91,11 +100,53 @@ def state_of(files: Files, table: TablePath) -> str:
     return fingerprint(*(f"{root.label} {Lineage(files, root).latest_id()}" for root in roots))
 
 
-class TableMove(Change[S]):
-    """The table's directory is moved by one rename, which is the point of no return.
+def moves(files: Files, source: TablePath, to: TablePath) -> Moving:
+    """What moving a table's directory comes to."""
+    if moves_directories(files.uri):
+        step = Step("move", source.directory, f"to {to.directory}: {NO_DATA_FILE}")
+        return Moving((step,), "one move, no data file", ())
+    count = bytes_ = 0
+    for below in walked(files, source.directory):
+        count, bytes_ = count + len(below.files), bytes_ + sum(below.sizes.values())
+    what = f"{counted(count, 'file')} with {size(bytes_)}"
+    longest = duration(round(max(count * _COPY_SECONDS, bytes_ / _COPIED_A_SECOND, 1)) * 1000)
+    return Moving(
+        (
+            Step("copy", source.directory, f"to {to.directory}: {what}, inside the store", bytes_),
+            Step("delete", source.directory, "once the copy was compared"),
+        ),
+        f"{what} copied inside the store: about {longest}",
+        (
+            Item(
+                "affects",
+                "jobs must be stopped: if one commits during the copy, the table stays where it is",
+                "jobs-stop-copy",
+            ),
+        ),
+    )
 
-    The journal moves with it and is ended there: whoever recovers the change finds it at one of the places.
+
+class Moving(NamedTuple):
+    """The steps of a move, their cost, and who has to know."""
+
+    steps: tuple[Step, ...]
+    cost: str
+    items: tuple[Item, ...]
+
+
+class TableMove(Change[S]):
+    """The table's directory is moved by one rename, which is the point of no return; or see `copying`.
+
+    By a rename the journal moves with it and is ended there: whoever recovers the change finds it at one of
+    the places.
     """
+
+    _move: CopiedMove | None = None
+
+    @property
+    def _from(self) -> TablePath:
+        """The place where it is."""
+        return self.work.table
 
     @property
     @abstractmethod
@@ -103,25 +154,53 @@ class TableMove(Change[S]):
         """The place to which it goes."""
 
     def _refusals(self) -> list[Refusal]:
-        return move_refusals(self.work.context, self.work.table)
+        return move_refusals(self.work.context, self._from)
 
     def check(self, hold: Hold) -> None:
         raise_first(self._refusals())
         require_as_planned(self.work)
 
+    def prepare(self, hold: Hold) -> None:
+        if (copied := self._copied(hold)) is not None:
+            copied.prepare()
+
     def commit(self, hold: Hold) -> None:
-        self.work.files.move(self.work.table.directory, self._to.directory)
-        hold.table = self._to
+        if (copied := self._copied(hold)) is not None:
+            copied.commit()
+        else:
+            self.work.files.move(self._from.directory, self._to.directory)
+            hold.table = self._to
 
     def landed(self, hold: Hold) -> Landed:
+        if (copied := self._copied(hold)) is not None:
+            return copied.landed()
         return Landed.YES if hold.table == self._to else Landed.NO
 
     def finish(self, hold: Hold) -> None:
-        """The move is all."""
+        if (copied := self._copied(hold)) is not None:
+            copied.finish()
+
+    def take_back(self, hold: Hold) -> None:
+        if (copied := self._copied(hold)) is not None:
+            copied.take_back()
+
+    def logs_at(self, hold: Hold) -> TablePath:
+        return self._to
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        if not moves_directories(self.work.files.uri):
+            # The recovery says whether it goes on or back.
+            goes = self._from if interrupted.is_committed else self._to
+            return [Step("delete", goes.directory, "what is left of the move there")]
         is_moved = self.work.table == self._to
         return [Step("check", self.work.table.directory, "it was moved" if is_moved else "it was not moved")]
+
+    def _copied(self, hold: Hold) -> CopiedMove | None:
+        if moves_directories(self.work.files.uri):
+            return None
+        if self._move is None:
+            self._move = CopiedMove(hold, self._from, self._to, self.work.progress)
+        return self._move
 
 
 def require_as_planned(work: Work) -> None:

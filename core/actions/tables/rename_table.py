@@ -11,16 +11,20 @@ from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.names import unseen_reason
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal
 from paimark.core.actions.tables.moving import (
     TableMove,
     move_refusals,
+    moves,
     noticed_by,
     require_as_planned,
     state_of,
     what_it_has,
 )
+from paimark.core.actions.tables.walking import holds_anything
 from paimark.core.quoting import quoted
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import moves_directories
 from paimark.core.table.catalog import databases
 from paimark.core.table.follow_ups import iceberg
 from paimark.core.table.layout import TablePath
@@ -35,18 +39,20 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """Arguments: `to`, a name in the same database, or `database.name`. Raises `UsageError`, `Corrupt`."""
     to = _named(table, required_text(arguments, "to"))
     name, new, has = table.full_name, to.full_name, what_it_has(context.files, table)
+    way = moves(context.files, table, to)
     return Plan(
         headline=f"Rename {name} to {new}, with {has}.",
         arguments={"to": new},
         fingerprint=state_of(context.files, table),
-        steps=(Step("move", table.directory, f"to {to.directory}: {NO_DATA_FILE}"),),
+        steps=way.steps,
         items=(
             Item("loses", f"the name {name}, for all who read or write it", "name-goes", is_grave=True),
             *noticed_by(context, table),
+            *way.items,
             Item("keeps", f"{has}, and the log, under the new name"),
         ),
         phrase=name,
-        cost="one move, no data file",
+        cost=way.cost,
         refusals=tuple(_refusals(context, table, to)),
         undo=f"paimark rename-table {to.word} --to {table.word}",
     )
@@ -64,7 +70,7 @@ def _refusals(context: Context, table: TablePath, to: TablePath) -> list[Refusal
         refusals.append(Refusal(f"There is no database {to.database}", hint))
     elif to == table:
         refusals.append(Refusal(f"{table.full_name} has that name already", "Choose another one."))
-    elif files.entries(to.directory) or to.name in files.names(to.directory.rpartition("/")[0]):
+    elif holds_anything(files, to) or _is_named(files, to):
         refusals.append(Refusal(f"{to.directory} exists already", "Choose another name."))
     if reason := unseen_reason(to.name, "a table"):
         refusals.append(Refusal(reason, "Choose another name."))
@@ -86,6 +92,12 @@ def _refusals(context: Context, table: TablePath, to: TablePath) -> list[Refusal
                 )
             )
     return refusals
+
+
+def _is_named(files: Files, to: TablePath) -> bool:
+    """Whether there is a directory of that name, though it be empty."""
+    above, _, _ = to.directory.rpartition("/")
+    return moves_directories(files.uri) and to.name in files.names(above)
 
 
 class RenameState(msgspec.Struct, frozen=True):

@@ -1,23 +1,31 @@
 """`undrop`: take a dropped table out of the trash, with its branches, tags, savepoints and log.
 
-The move is one rename. What was begun is done, or nothing is.
+Where that is one rename, what was begun is done, or nothing is. On an object store it is a change with a
+journal, which lies under the table's name from the beginning.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Self
+
+import msgspec
 
 from paimark.core.actions import audit
-from paimark.core.actions.change import journal
+from paimark.core.actions.change import driver, journal
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Outcome, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.roots.as_made import log
-from paimark.core.actions.tables.moving import what_it_has
+from paimark.core.actions.tables.moving import TableMove, moves, what_it_has
+from paimark.core.actions.tables.walking import walked
 from paimark.core.errors import Corrupt
 from paimark.core.figures import minute
-from paimark.core.table.catalog import parse_table_name, table_exists
+from paimark.core.storage.open import moves_directories
+from paimark.core.table.catalog import is_made, parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import DroppedTable, find_dropped
 
@@ -27,31 +35,35 @@ ACTION = "undrop"
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `id`, of the dropped table; that of the newest when None. Raises `NotFound`."""
     dropped = find_dropped(context.files, table, text_argument(arguments, "id"))
-    has = what_it_has(context.files, dropped.place)
+    has, way = what_it_has(context.files, dropped.place), moves(context.files, dropped.place, table)
     return Plan(
         headline=f"Take {table.full_name}, dropped {minute(dropped.dropped_at)}, out of the trash.",
         arguments={"id": dropped.id},
         fingerprint=dropped.id,
-        steps=(Step("move", dropped.place.directory, f"to {table.directory}: {NO_DATA_FILE}"),),
+        steps=way.steps,
         items=(Item("keeps", f"{has}, as they were"),),
-        cost="one move, no data file",
+        cost=way.cost,
         refusals=tuple(_refusals(context, dropped)),
         undo=f"paimark drop-table {table.word}",
     )
 
 
 def _refusals(context: Context, dropped: DroppedTable) -> list[Refusal]:
-    table, held = dropped.table, None
+    table, files, held = dropped.table, context.files, None
+    is_moved = moves_directories(files.uri)
     # Whatever else a journal says: the table is dropped, so it is of a drop that is done.
     with suppress(Corrupt):
         held = journal.current(context, dropped.place)
     if held is not None and held.standing(context) == "running":
         reason = f"{table.full_name} is just being dropped by {held.journal.owner}"
         return [Refusal(reason, "Wait for that to end.")]
-    if table_exists(context.files, table):
+    if held is not None and not is_moved:
+        reason = f"{table.full_name} is not all in the trash yet: its drop was interrupted"
+        return [Refusal(reason, f"Run `paimark recover {table.word}`.")]
+    if is_made(files, table):
         hint = f"`paimark drop-table {table.word}` takes it out of the way."
         return [Refusal(f"There is another table {table.full_name} by now", hint, "name-is-taken")]
-    if not context.files.entries(table.directory):
+    if not (files.entries(table.directory) if is_moved else _other_files(context, table)):
         return []
     return [
         Refusal(
@@ -62,8 +74,15 @@ def _refusals(context: Context, dropped: DroppedTable) -> list[Refusal]:
     ]
 
 
+def _other_files(context: Context, table: TablePath) -> bool:
+    """Whether anything but a lock lies there."""
+    return any(listed.files for listed in walked(context.files, table.directory))
+
+
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Move it back. Raises `Refused` if the name is taken, and `NotFound` if somebody else was faster."""
+    if not moves_directories(context.files.uri):
+        return driver.apply(context, plan, progress)
     require_allowed(context, plan)
     started, table = context.clock(), parse_table_name(plan.table)
     files, dropped = context.files, find_dropped(context.files, table, str(plan.arguments["id"]))
@@ -72,17 +91,65 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     # A job that died may have left empty directories.
     files.prune(table.directory)
     files.move(dropped.place.directory, table.directory)
+    done = _done(plan, dropped)
     outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
+        action=ACTION, table=plan.table, message=done.message, result=done.result, undo=plan.undo
+    )
+    log(context, table, plan, outcome, before=done.before, after=done.after, no_way_back=_way(plan))
+    audit.record(context, plan, outcome, started, progress, before=done.before, after=done.after)
+    return outcome
+
+
+def _done(plan: Plan, dropped: DroppedTable) -> Done:
+    return Done(
         message=f"Took {plan.table}, dropped {minute(dropped.dropped_at)}, out of the trash",
         result={"dropped_id": dropped.id},
-        undo=plan.undo,
+        before=f"in the trash as {dropped.id}",
+        after=plan.table,
     )
-    before, way = f"in the trash as {dropped.id}", f"`{plan.undo}` drops it again"
-    log(context, table, plan, outcome, before=before, after=plan.table, no_way_back=way)
-    audit.record(context, plan, outcome, started, progress, before=before, after=plan.table)
-    return outcome
+
+
+def _way(plan: Plan) -> str:
+    return f"`{plan.undo}` drops it again"
+
+
+class UndropState(msgspec.Struct, frozen=True):
+    """The id of the dropped table."""
+
+    id: str
+
+
+class Undrop(TableMove[UndropState]):
+    """Of an object store."""
+
+    State = UndropState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        dropped = find_dropped(work.files, work.table, str(work.plan.arguments["id"]))
+        raise_first(_refusals(work.context, dropped))
+        return cls(work, UndropState(dropped.id))
+
+    def check(self, hold: Hold) -> None:
+        raise_first(_refusals(self.work.context, find_dropped(self.work.files, self._to, self.state.id)))
+
+    def no_way_back(self) -> str:
+        return _way(self.work.plan)
+
+    def done(self) -> Done:
+        return _done(self.work.plan, self._dropped)
+
+    @property
+    def _dropped(self) -> DroppedTable:
+        return DroppedTable(self.work.table, self.state.id)
+
+    @property
+    def _from(self) -> TablePath:
+        return self._dropped.place
+
+    @property
+    def _to(self) -> TablePath:
+        return self.work.table
 
 
 def _end_drop(context: Context, dropped: DroppedTable) -> None:

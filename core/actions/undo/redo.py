@@ -12,6 +12,7 @@ from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
+from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.roots.pin_snapshot import choose
 from paimark.core.actions.undo import commit as undo_commit
 from paimark.core.actions.undo.undone import unless_locked
@@ -79,6 +80,7 @@ def _plan_of_write(context: Context, table: TablePath, undone: Operation) -> Pla
         headline=f"Redo {undone.action}: {lowered(planned.headline)}",
         redoes=undone.token,
         undo=table.undo,
+        takes=undoing(undone),
     )
 
 

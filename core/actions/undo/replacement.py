@@ -21,6 +21,7 @@ from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.protection_guard import leaving
 from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import drop_copies
@@ -82,6 +83,7 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
         items=tuple(_items(context, reversal)),
         phrase=main.root.label,
         cost="no data file",
+        takes=leaving(context.files, main.root, Lineage(context.files, reversal.previous.root).tag_names()),
         refusals=tuple(_refusals(context, reversal)),
     )
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.operations import Stacks
 from paimark.core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, Taken
 from paimark.core.actions.undo.rules import changed_since, is_as_left, may_restore
 from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import NotFound, Refused, UsageError
@@ -56,6 +58,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=tuple(steps),
         items=() if is_there else (*_lost(tokens, by_token, verb), _ONE_BY_ONE),
         refusals=tuple(refusals),
+        takes=tuple(taken for each in tokens for taken in _takes(by_token[each], verb)),
         empty=is_there,
         undo=_way_back(table, known, stacks),
     )
@@ -73,6 +76,14 @@ def _lost(tokens: list[str], by_token: Mapping[str, Operation], verb: str) -> li
     if verb == "undo":
         text, code = f"what {what} did{', the newest first' if len(names) > 1 else ''}", "changes-taken-back"
     return [Item("loses", text, code, is_grave=True, count=len(names), unit="changes")]
+
+
+def _takes(operation: Operation, verb: str) -> Iterable[Taken]:
+    if verb == "undo":
+        return guard.undoing(operation)
+    declared = DECLARED.get(operation.action)
+    # A write that is made again gives its branch other rows, as an undo does.
+    return guard.undoing(operation) if declared is None else guard.declared_of(declared, operation.request)
 
 
 def _headline(table: TablePath, number: int, verb: str, steps: int, *, is_there: bool) -> str:

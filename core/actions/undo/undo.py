@@ -12,6 +12,7 @@ from paimark.core.actions.change.operations import Operation, Stacks
 from paimark.core.actions.context import Context
 from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.plan import Item, Plan, Refusal
+from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.undo.later import later_ones
 from paimark.core.actions.undo.rules import changed_since, is_as_left, plan_back
 from paimark.core.actions.undo.undone import unless_locked
@@ -87,6 +88,7 @@ def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacemen
         headline=_taken_back(context, entry, made),
         items=items,
         undoes=entry.token,
+        takes=made.takes or undoing(entry),
         undo="" if is_final else table.redo,
         until="",
     )

@@ -18,6 +18,7 @@ from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import ACTIONS, Action
+from paimark.core.cli.changes.conflicts import CONFLICT_OPTIONS, only_looks
 from paimark.core.cli.changes.saved_plans import save_plan
 from paimark.core.cli.completing import TABLE, ArgumentType
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
@@ -46,11 +47,16 @@ def action_command(name: str) -> click.Command | None:
     if action is None:
         return None
 
+    has_conflicts = any(each.name == "resolve" for each in action.arguments)
+
     @click.pass_context
     def run(ctx: click.Context, /, table: str, **values: object) -> None:
-        run_action(action, global_options(ctx), table, arguments_of(action, values))
+        options, arguments = global_options(ctx), arguments_of(action, values)
+        if not has_conflicts or not only_looks(action, options, table, arguments, values):
+            run_action(action, options, table, arguments)
 
-    return GlobalCommand(name, callback=run, params=params_of(action), help=help_of(name), makes_plans=True)
+    params = [*params_of(action), *(CONFLICT_OPTIONS if has_conflicts else ())]
+    return GlobalCommand(name, callback=run, params=params, help=help_of(name), makes_plans=True)
 
 
 def help_of(name: str) -> str:

@@ -123,7 +123,7 @@ class Classic:
     def interrupt(self, job: Job, seconds: float) -> None:
         with suppress(Py4JError, OSError):
             self.session.spark.sparkContext.cancelJobsWithTag(job.tag)
-            self.session.natives.stop()
+            self.session.library.stop()
         if seconds > _WORKERS_END_SECONDS:
             kill_workers(self.launched.process.pid)
 

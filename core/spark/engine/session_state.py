@@ -13,6 +13,7 @@ from paimark.core.errors import READ_ONLY, Refused, StatementFailed
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.engine.tables import Opener
 from paimark.core.spark.engine.views import Views
+from paimark.core.spark.library.lookups import Lookups
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.native.scans import NativeScans
@@ -68,7 +69,7 @@ class EngineSession:
         natives = NativeScans(conf, warehouse)
         writes = LibraryWrites(spark, warehouse, natives.stores)
         library = LibraryReads(conf, warehouse, natives.stores)
-        views = Views(spark, natives, library)
+        views = Views(spark, natives, library, Lookups(conf, library, natives.stores))
         for sql in start.session:
             # It succeeded before, but may need a variable that is gone.
             with suppress(PySparkException):

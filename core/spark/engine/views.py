@@ -22,6 +22,7 @@ from paimark.core.spark.engine.planned.queries import Description, PlanMode, Que
 from paimark.core.spark.engine.planned.uses import read_uses
 from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.library.lookups import Lookups
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.conditions import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
@@ -40,10 +41,13 @@ class Read(NamedTuple):
 
 
 class Views:
-    def __init__(self, session: SparkSession, natives: NativeScans, library: LibraryReads) -> None:
+    def __init__(
+        self, session: SparkSession, natives: NativeScans, library: LibraryReads, lookups: Lookups
+    ) -> None:
         self._session = session
         self._natives = natives
         self._library = library
+        self._lookups = lookups
         # Over Connect there is no Java session, and no statement makes a view.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
@@ -131,8 +135,7 @@ class Views:
         by_job = {
             _number(place)
             for place, need in needed.items()
-            for native in [opened[_number(place)].native]
-            if native is None or self._natives.looked_up(native, need) is None
+            if self._looked_up(opened[_number(place)], need) is None
         }
         looked_up = {_number(place) for place in needed}.difference(by_job)
         return {name for number, name in enumerate(named) if number in looked_up}
@@ -204,7 +207,8 @@ class Views:
     def _table(self, table: OpenedTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
         """A frame of the needed rows (None: all), in which other columns may be null; or of the `summary`."""
         if table.native is not None:
-            return self._natives.frame(table.native, need, summary)
+            found = None if need is None or summary is not None else self._looked_up(table, need)
+            return self._natives.frame(table.native, need, summary) if found is None else found
         assert table.scan is not None
         if table.by_library is not None:
             limit = None if need is None else need.limit
@@ -214,6 +218,12 @@ class Views:
         reader = _source(self._session, text, spark_columns(scan))
         frame: DataFrame = self._kept(("", text), reader.load)
         return frame
+
+    def _looked_up(self, table: OpenedTable, need: ViewNeeds) -> DataFrame | None:
+        """The needed rows, if this process can look them up."""
+        if table.native is None or table.scan is None:
+            return None
+        return self._lookups.frame(table.native, table.scan, need)
 
     def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
         made = self._made_before.pop(key, None) or make()

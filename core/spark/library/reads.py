@@ -101,6 +101,16 @@ class LibraryReads:
         most = -1 if limit is None else min(limit, 2**31 - 1)
         return DataFrame(self._java.frame(self.table(scan, scope), most), self._conf.spark)
 
+    def few(self, scan: Scan, question: str) -> DataFrame | None:
+        """The rows that answer the question of `lookups`; None if too many have to be looked at."""
+        rows = self._java.few(self.table(scan, "root"), question)
+        return None if rows is None else DataFrame(rows, self._conf.spark)
+
+    def stop(self) -> None:
+        """Make a running `few` fail, if there is one. Any thread may call this."""
+        if "_java" in self.__dict__:
+            self._java.stop()
+
     def table(self, scan: Scan, scope: ReadScope) -> Any:
         """Java's table of a scan."""
         only = None if scan.only is None else "\n".join(scan.only)

@@ -27,7 +27,6 @@ from paimark.core.spark.native.bitmap import encoded, is_nearly_cached, merge_bi
 from paimark.core.spark.native.columns import FileColumns, NotNative
 from paimark.core.spark.native.conditions import Condition, SummaryColumns, ViewNeeds
 from paimark.core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
-from paimark.core.spark.native.lookups.lookups import Lookups
 from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.relation import ListedFile, Relations, require_no_old_dates
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state
@@ -101,7 +100,6 @@ class NativeScans:
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
         self.stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
-        self._lookups = Lookups(conf, self.stores, warehouse)
         self._frames: OrderedDict[_FrameKey, _CachedFrame] = OrderedDict()
         self._summaries: dict[_FrameKey, Summary | None] = {}
         # Keys of tables of which all rows were read before.
@@ -170,8 +168,6 @@ class NativeScans:
 
     def frame(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
         """A frame of at least the needed rows (`need` None: all rows), or of a `summary`."""
-        if summary is None and need is not None and (result := self.looked_up(table, need)) is not None:
-            return result
         key = _frame_key(table.key, need, summary)
         cached = self._frames.pop(key, None) or self._make_frame(table, key, summary)
         self._frames[key] = cached
@@ -181,16 +177,6 @@ class NativeScans:
         ):
             self._frames.popitem(last=False)
         return cached.frame
-
-    def looked_up(self, table: NativeTable, need: ViewNeeds) -> DataFrame | None:
-        """The needed rows, looked up in this process; None if a scan is needed."""
-        if table.beside is not None or not need.conditions:
-            return None
-        return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
-
-    def stop(self) -> None:
-        """Make a running lookup fail. Any thread may call this."""
-        self._lookups.stop()
 
     def frame_bytes(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None) -> int:
         """About how many bytes Java holds for a frame that `frame` returned."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ _EXISTS = ("BlobAlreadyExists", "ConditionNotMet", "PathAlreadyExists")
 _MISSING = 404
 # The client waits 15 seconds before it tries again, which is too long for a person.
 _AT_ONCE = {"retry_total": 0, "connection_timeout": 5}
+_LOOK_AGAIN_SECONDS = 0.2
 # It prints errors that it also raises.
 logging.getLogger("azure").setLevel(logging.CRITICAL)
 
@@ -89,6 +91,20 @@ class AzureFiles(MarkedFiles):
                 if _code(error) in _EXISTS:
                     raise FileExistsError(full) from error
                 raise
+
+    def _copy(self, full: str, to: str, size: int, seconds: float) -> None:
+        self._answer(self._copied(full, to), seconds, writes=True)
+
+    async def _copied(self, full: str, to: str) -> None:
+        async with self._blob(full) as source, self._blob(to) as blob:
+            with _translate_not_found(full):
+                begun = await blob.start_copy_from_url(source.url, **_AT_ONCE)
+            status = begun["copy_status"]
+            while status == "pending":
+                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+                status = (await blob.get_blob_properties(**_AT_ONCE)).copy.status
+            if status != "success":
+                raise OSError(f"the copy of {full} ended as {status}")
 
     def _remove(self, full: str) -> None:
         self._answer(self._removed(full), self._deadline, writes=True)

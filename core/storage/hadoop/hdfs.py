@@ -28,6 +28,10 @@ class HdfsFiles(RemoteFiles):
         with self._translate_errors(directory):
             self._call("prune", full)
 
+    def make_directory(self, directory: str) -> None:
+        with self._translate_errors(directory, writes=True):
+            self._call("make_directory", self._file(checked(directory)))
+
     def move(self, directory: str, to: str) -> None:
         source, target = self._file(checked(directory)), self._file(checked(to))
         with self._translate_errors(directory, writes=True):

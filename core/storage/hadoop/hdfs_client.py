@@ -105,6 +105,9 @@ class HdfsClient:
                     if "PathIsNotEmptyDirectoryException" not in str(error):
                         raise
 
+    def make_directory(self, directory: str) -> None:
+        self._client.mkdirs(directory, 0o755, True)
+
     def move(self, source: str, target: str) -> bool:
         """Rename a directory; False if the target exists. The NameNode renames atomically."""
         self._client.mkdirs(target.rpartition("/")[0], 0o755, True)

@@ -8,6 +8,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,6 +45,8 @@ _THROTTLED_SECONDS = (0.5, 1.0, 2.0, 4.0)
 # Requests in flight may still use the client with the earlier keys.
 _DRAIN_SECONDS = LISTING_SECONDS
 _LOOK_AGAIN_SECONDS = 5.0
+# Bytes of the largest file that is copied by one request, whose answer the client waits for; and of a part.
+_COPIED_WHOLE = 256 << 20
 # The codes of a refused request whose answer has no body.
 _WITHOUT_REASON = ("400", "403", "404")
 # Amazon is known to keep conditions; every other endpoint is raced.
@@ -195,6 +198,33 @@ class S3Files(RemoteFiles):
         # Without an answer from S3, a local file is missing, such as a program that provides keys, or a proxy
         # says that it does not find the store.
         return is_missing(error) and is_of_s3(error)
+
+    def make_directory(self, directory: str) -> None:
+        """By an empty object whose name ends with a slash, as Hadoop's and Paimon's own clients do."""
+        bucket, _, key = self._file(directory).partition("/")
+        with self._translate_errors(directory, writes=True):
+            self._call("call_s3", "put_object", Bucket=bucket, Key=f"{key}/", Body=b"", writes=True)
+
+    def prune(self, directory: str) -> None:
+        bucket, _, key = self._file(directory).partition("/")
+        with suppress(FileMissing), self._translate_errors(directory, writes=True):
+            self._call("call_s3", "delete_object", Bucket=bucket, Key=f"{key}/", writes=True)
+
+    def _copy(self, full: str, to: str, size: int, seconds: float) -> None:
+        if size > _COPIED_WHOLE:
+            self._call("copy_managed", full, to, size, _COPIED_WHOLE, deadline=seconds, writes=True)
+            return
+        (bucket, _, key), (to_bucket, _, to_key) = full.partition("/"), to.partition("/")
+        source = {"Bucket": bucket, "Key": key}
+        self._call(
+            "call_s3",
+            "copy_object",
+            Bucket=to_bucket,
+            Key=to_key,
+            CopySource=source,
+            deadline=seconds,
+            writes=True,
+        )
 
     async def _get(self, full: str) -> bytes:
         session = self._filesystem.session

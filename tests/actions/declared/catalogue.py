@@ -13,12 +13,13 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.names import first_name
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.lineage.protected import protected
 from paimark.core.table.records import Consumer
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, done
 
 # By name: `main`, `head fix`, `first fix`, `schema fix`, `tag v2 of fix`, `savepoint 1`,
-# `consumer job of main`. The values are ids; that of `main` is the branch that it is.
+# `consumer job of main`, `protected v2`. The values are ids; that of `main` is the branch that it is.
 Refs = Mapping[str, object]
 
 
@@ -51,6 +52,7 @@ def refs(context: Context) -> dict[str, object]:
         for name in files.names(root.consumers):
             consumer = Consumer.from_json(files.read(f"{root.consumers}/{name}"), name)
             found[f"consumer {name.removeprefix('consumer-')} of {label}"] = consumer.next_snapshot
+    found |= {f"protected {each.name}": each.reason for each in protected(files, ORDERS)}
     return found | {
         f"savepoint {each.id}": each.saved_snapshot_id for each in SavepointManager(files, ORDERS).all()
     }
@@ -125,10 +127,14 @@ CATALOGUE = (
     Entry("compact", {"full": True}),
     Entry("analyze", {"columns": "*"}),
     Entry("delete-branch", {"name": "fix"}, without(" fix")),
+    Entry("rename-branch", {"name": "fix", "to": "new"}, renamed(" fix", " new")),
     Entry("replace-main-branch", {"name": "fix"}, replaced, True),
     # There is nothing to rescue.
     Entry("rescue-commits", {"name": "saved"}, same),
     Entry("reset-consumer", {"name": "job"}, without("consumer job of main"), alone=True),
+    Entry("protect", {"tag": "v2", "reason": "r"}, plus(protected_v2="r"), alone=True),
+    # Nothing is protected.
+    Entry("unprotect", {"tag": "fork"}, same),
     Entry("undo", {}, renamed("retired old", "old")),
     Entry("redo", {}, plus(tag_redone_of_main=4), True),
     Entry("restore", {"to": 2}, without("fix", "old")),

@@ -17,7 +17,8 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import conflict_file, resolution
 from paimark.core.actions.merge.conflict_file import write_conflicts
-from paimark.core.actions.merge.resolution import WORDS, read_resolution
+from paimark.core.actions.merge.resolution import read_resolution
+from paimark.core.actions.registry import conflicting
 from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
@@ -79,7 +80,7 @@ def choices(case: tuple[Row | None, ...], number: int) -> str | dict[str, str]:
     turn = itertools.cycle(("main", "branch", *(["base"] if base else [])))
     words = [*itertools.islice(turn, number, number + 2)]
     if branch is None or main is None or number % 4 == 0:
-        return WORDS[number % 3]
+        return ("main", "branch", "base")[number % 3]
     return dict(zip(cells_in_conflict(*case), words, strict=False))
 
 
@@ -142,6 +143,10 @@ def write_lines(path: Path, lines: Lines) -> Path:
     return path
 
 
+def between(context: Context) -> resolution.Between:
+    return conflicting("merge-branch", context, TABLE, {"name": "fix"})
+
+
 def read(path: Path) -> Lines:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -151,10 +156,10 @@ def conflicts(context: Context, table: TablePath, tmp_path_factory: pytest.TempP
     """The file of all conflicts as it is written, nothing chosen yet."""
     path = tmp_path_factory.mktemp("conflicts") / "all.jsonl"
     expected = sum(is_conflict(*case) for case in CASES)
-    assert write_conflicts(context, table, "fix", str(path), lambda line: None) == (expected, 0)
+    assert write_conflicts(context, between(context), str(path), lambda line: None) == (expected, 0)
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(Refused, match="exists and is not written over"):
-        write_conflicts(context, table, "fix", str(path), lambda line: None)
+        write_conflicts(context, between(context), str(path), lambda line: None)
     return read(path)
 
 
@@ -276,7 +281,7 @@ EDITS: dict[str, tuple[Edit, str]] = {
     "a key column": (lambda lines: first_choosing(lines, choose={"part": "main"}), "chooses a column part"),
     "the same": (
         lambda lines: first_choosing(lines, columns=["a"], choose={"b": "main"}),
-        "chooses b .* do not differ",
+        "chooses b .* both sides are the same",
     ),
     "a row that is not there": (whole_row, "which a side has no row of"),
 }  # fmt: skip
@@ -365,7 +370,7 @@ def test_choices_stay_with_keys_whose_rows_are_the_same_when_a_side_moved(
     assert refusal.hint.endswith("on the command line add --conflicts-out NEW.")
     anew, told = tmp_path / "anew.jsonl", list[str]()
     monkeypatch.setattr(conflict_file, "_TOLD_EVERY", 10)
-    counts = write_conflicts(context, TABLE, "fix", str(anew), told.append, chosen_in=str(path))
+    counts = write_conflicts(context, between(context), str(anew), told.append, chosen_in=str(path))
     assert counts == (conflicts[-1]["end"], conflicts[-1]["end"] - 1)
     assert "10 keys in conflict so far" in told
     by_key = {line["key"]["amount"]: line["choose"] for line in read(anew)[1:-1]}

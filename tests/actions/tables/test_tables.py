@@ -12,7 +12,6 @@ import pytest
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.owner import running
 from paimark.core.actions.context import Context
-from paimark.core.actions.tables.moving import move_refusals
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import find_table, tables
@@ -22,8 +21,6 @@ from paimark.core.table.trash import dropped_tables
 from tests.actions.acting import ORDERS, contents, context_on, done, item, planned, refused, texts
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
-from tests.storage.pretending import PretendingServer
-from tests.storage.stores import BUCKET
 
 RENAMED = TablePath("shop", "old orders")
 
@@ -157,17 +154,6 @@ def test_who_writes_and_reads_is_told(context: Context, orders: Path) -> None:
     assert "stop it first" in item(plan, "jobs-lose-table").text
     assert item(plan, "streaming-readers").names == ("nightly",)
     assert texts(plan, "loses") == ["shop.orders, for all who read or write it"]
-
-
-def test_an_object_store_has_no_trash(tmp_path: Path) -> None:
-    with PretendingServer("keeps") as server:
-        files = open_files(f"s3://{BUCKET}/lake", server.options())
-        files.create("shop.db/orders/schema/schema-0", b"{}")
-        context = context_on(tmp_path / "lake", files)
-        with pytest.raises(Refused, match="can't move a directory in one step"):
-            files.move("shop.db/orders", "shop.db/x")
-        [refusal] = move_refusals(context, ORDERS)
-        assert "is an object store" in refusal.reason
 
 
 @pytest.mark.long

@@ -81,7 +81,7 @@ def test_the_exit_code_is_that_of_the_first_failure(sql: Paimark, monkeypatch: p
     ("last", "options", "said"),
     [
         (INSERT % "b", ["--read-only"], "Statement 1 of 2: Nothing is changed in read-only mode"),
-        ("DROP DATABASE shop", [], "Statement 2 of 2: DROP DATABASE is not supported here"),
+        ("DROP DATABASE shop CASCADE", [], "Statement 2 of 2: DROP DATABASE ... CASCADE is not done here"),
         (
             f"INSERT OVERWRITE {MINE} SELECT * FROM {MINE}",
             [],

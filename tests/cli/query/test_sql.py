@@ -140,7 +140,7 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     insert = "INSERT INTO shop.events VALUES ('2026-05-03', 'click')"
     for words, said in (
         ([insert, "--read-only"], "read-only"),
-        (["DROP DATABASE shop", "--dry-run"], "not supported here"),
+        (["DROP DATABASE shop", "--dry-run"], "has no dry run"),
         (["DELETE FROM shop.events", "--yes", "--read-only"], "read-only"),
         (["UPDATE shop.events SET kind = 'x'"], "--yes"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 
 from paimark.core.errors import FileMissing
-from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own
+from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own, is_taken
 from tests.simulation.actors.scheduler import Actor, Death, Fate
 from tests.simulation.world import World
 
@@ -28,7 +28,7 @@ class ActorFiles:
 
     @property
     def uri(self) -> str:
-        return "/lake"
+        return "s3://lake" if self._world.store.kind == "s3" else "/lake"
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
         self._turn()
@@ -103,8 +103,33 @@ class ActorFiles:
             self._world.server.prune(directory)
         self._end(fate, "prune", directory)
 
+    def make_directory(self, directory: str) -> None:
+        raise AssertionError(f"no actor makes {directory}")
+
     def move(self, directory: str, to: str) -> None:
-        raise AssertionError(f"no actor moves {directory}")
+        fate, store = self._begin("move", directory), self._world.store
+        assert store.kind != "s3", "an object store moves no directory"
+        if not (moved := store.below(directory)):
+            raise FileMissing(directory)
+        if store.below(to):
+            raise is_taken(to)
+        for path in moved:
+            data, target = store.files[path], f"{to}{path.removeprefix(directory)}"
+            store.move(path, target, self._now)
+            self._world.changed(self._actor, path, data, None)
+            self._world.changed(self._actor, target, None, data)
+        store.prune(directory)
+        if self._world.server:
+            self._world.server.move(directory, to)
+        self._end(fate, "move", directory)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        data = self._world.store.files.get(path)
+        if data is None:
+            raise FileMissing(path)
+        fate = self._begin("copy", to, data)
+        self._set(to, data, copy_of=path)
+        self._end(fate, "copy", to)
 
     def put(self, path: str, data: bytes) -> None:
         """Write or overwrite, as stock engines write data files, manifests and hints."""
@@ -202,10 +227,14 @@ class ActorFiles:
             self._world.changed(self._actor, path, None, data)
         return is_new
 
-    def _set(self, path: str, data: bytes | None) -> None:
+    def _set(self, path: str, data: bytes | None, copy_of: str = "") -> None:
         store, server = self._world.store, self._world.server
         before = store.files.get(path)
-        if data is not None:
+        if copy_of and data is not None:
+            store.put(path, data, self._now)
+            if server:
+                server.copy(copy_of, path, len(data))
+        elif data is not None:
             self._put(path, data)
         else:
             store.drop(path)

@@ -13,6 +13,7 @@ from tests.simulation.judging import view
 from tests.simulation.memory import MemoryStore
 
 State = Literal["running", "acknowledged", "refused", "in doubt"]
+MOVES = ("drop-table", "undrop", "rename-table")
 # A reference: ("head", root), ("tag", root, name), ("schema", root, id), ("main",), ("savepoint", id).
 Key = tuple[object, ...]
 
@@ -75,6 +76,11 @@ class Operation:
     @property
     def name(self) -> str:
         return str(self.arguments.get("name", ""))
+
+    @property
+    def moves_table(self) -> bool:
+        """Whether it takes all away, to another place."""
+        return self.action in MOVES
 
     def tags_named(self) -> list[str]:
         """The names of the tags that the action makes or deletes."""

@@ -69,6 +69,9 @@ class Server:
     def move(self, directory: str, to: str) -> None:
         self._files.move(directory, to)
 
+    def copy(self, path: str, to: str, size: int) -> None:
+        self._files.copy(path, to, size)
+
     def compare(self, store: MemoryStore) -> None:
         """Compare all directories with the model. For use at rest."""
         for directory in store.directories():

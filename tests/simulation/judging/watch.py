@@ -87,7 +87,8 @@ class Watch:
         elif place is not None:
             self._touch(operation, ("schema", place.root, place.name), before)
         elif path.startswith(f"{TABLE.operations}/operation-") and operation is not None:
-            if not self._is_savepoint_of_another(operation, after or b"{}"):
+            is_copy = operation.moves_table
+            if not is_copy and not self._is_savepoint_of_another(operation, after or b"{}"):
                 operation.token = path.rpartition("-")[2]
         elif path.startswith(f"{TABLE.operations}/begun-") and after is not None and operation is not None:
             # Its name once the commit has landed; who finds it may write that of another's.
@@ -98,12 +99,13 @@ class Watch:
             number = path.rpartition("-")[2]
             self._touch(operation, ("savepoint", number), before)
             is_promised = any(name == f"savepoint.{number}" for _, name in self.promised)
-            if after is None and is_promised and not (operation and operation.may_unsave(number)):
+            may_go = operation is not None and (operation.moves_table or operation.may_unsave(number))
+            if after is None and is_promised and not may_go:
                 raise Violation(f"{path} went, and nobody deleted that savepoint")
 
     def _require_the_same(self, operation: Operation | None, root: Root, what: str) -> None:
         """Raise if an action takes a part of a branch that another engine made since the action began."""
-        if operation is not None and root in operation.anew:
+        if operation is not None and root in operation.anew and not operation.moves_table:
             raise Violation(f"{operation.action} takes {what} of another {root.label}, made since")
 
     def _is_own(self, operation: Operation | None, tag: view.RootFile) -> bool:
@@ -197,6 +199,9 @@ class Watch:
         after: Identity | None,
     ) -> None:
         """A root lost its newest commit: another root must hold it, or the action may drop it."""
+        if operation is not None and operation.moves_table:
+            # The judge finds it once the table is back.
+            return
         commit = self._world.commits[before]
         if self._world.stock_may_drop == root:
             self.rolled_back.update(self._world.ancestors(before))
@@ -278,7 +283,7 @@ class Watch:
         is_promised = any(each[1] == name and held == old for each, held in self.promised.items())
         if not is_promised or actor not in self.operations:
             return
-        if operation is not None and operation.may_untag(root, name, old):
+        if operation is not None and (operation.moves_table or operation.may_untag(root, name, old)):
             return
         others = (view.tags(self._store, each).get(name) for each in view.roots(self._store))
         if old not in others:

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from copy import deepcopy
 from random import Random
 
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
 from paimark.core.errors import PaimarkError
-from paimark.core.table.layout import Root
+from paimark.core.table.catalog import is_made
+from paimark.core.table.layout import DATABASE_SUFFIX, Root, TablePath
+from paimark.core.table.trash import dropped_tables
 from tests.simulation.actors.operations import Operation
-from tests.simulation.actors.ours import Ours
+from tests.simulation.actors.ours import Ours, context_of
 from tests.simulation.actors.scheduler import Actor, Death, Fate, Scheduler
 from tests.simulation.formats import Format, Lean, schema_json
 from tests.simulation.judging import view
@@ -20,7 +24,7 @@ from tests.simulation.judging.watch import Watch
 from tests.simulation.memory import MemoryStore, StoreKind
 from tests.simulation.stock.expiry import StockMaintenance
 from tests.simulation.stock.writer import Kind, StockError, StockWriter
-from tests.simulation.world import TABLE, Violation, World
+from tests.simulation.world import RENAMED, TABLE, Violation, World
 
 _MOST_RECOVERIES = 8
 
@@ -123,6 +127,7 @@ class Bench:
 
     def rest(self, doom: Callable[[Actor], None] = lambda actor: None) -> None:
         """Recover all interrupted changes, and judge the table. `doom` may let a recovery die."""
+        self._bring_back()
         self._restore_main()
         for attempt in range(_MOST_RECOVERIES):
             ours = self.ours(f"recover{attempt}")
@@ -155,6 +160,21 @@ class Bench:
         moved = any(each.root == operation.begun.main for each in operation.moves)
         self.act("recover", assume="committed" if moved else "not-committed")
 
+    def _bring_back(self) -> None:
+        """A table that was dropped or renamed gets its name again: the judges look there."""
+        store, context = self.world.store, context_of(self.world, Actor("returns"))
+        trash = f"{TABLE.database}{DATABASE_SUFFIX}/.paimark-trash/"
+        if not any(path.startswith((trash, f"{RENAMED.directory}/")) for path in store.files):
+            return
+        if TABLE.journal in store.files:
+            self.alone(lambda: self.act("recover"))
+        if RENAMED.journal in store.files:
+            self.alone(lambda: _done_on(context, "recover", RENAMED))
+        if is_made(context.files, RENAMED):
+            self.alone(lambda: _done_on(context, "rename-table", RENAMED, to=TABLE.full_name))
+        elif find := dropped_tables(context.files, TABLE.database):
+            self.alone(lambda: _done_on(context, "undrop", TABLE, id=find[0].id))
+
     def _restore_main(self) -> None:
         """If a stock engine deleted the branch that is main, make another branch main."""
         store = self.world.store
@@ -168,3 +188,10 @@ class Bench:
         store = self.world.store
         claims = [name for name in store.names(TABLE.savepoints) if name.startswith("CLAIM-")]
         return TABLE.journal in store.files or bool(claims)
+
+
+def _done_on(context: Context, name: str, table: TablePath, **arguments: object) -> None:
+    called = action(name)
+    plan = called.plan(context, table, arguments)
+    if not plan.empty:
+        called.apply(context, plan, lambda line: None)

@@ -11,7 +11,7 @@ from tests.simulation.actors.scheduler import Actor
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.stock.writer import StockWriter
-from tests.simulation.world import TABLE
+from tests.simulation.world import RENAMED, TABLE
 
 Step = Callable[[Bench], object]
 
@@ -169,6 +169,7 @@ CASES = (
         (*_MERGED, lambda bench: bench.write(None, "overwrite"), lambda bench: bench.expire()),
     ),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
+    Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
     Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
@@ -244,5 +245,8 @@ CASES = (
     Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
     Case("column", "alter-branch-schema", {"add": "c INT"}),
     Case("column of a branch", "alter-branch-schema", {"add": "c INT", "branch": "b"}, _BRANCH),
+    Case("table is dropped", "drop-table", {}, (*_BRANCH, *_SAVED)),
+    Case("table is renamed", "rename-table", {"to": RENAMED.name}, (*_BRANCH, *_SAVED)),
+    Case("table comes back", "undrop", {}, (*_BRANCH, *_SAVED, _act("drop-table"))),
     Case("rescue", "rescue-commits", {"name": "rescued"}, (*_BRANCH, _stray)),
 )

@@ -22,7 +22,6 @@ from tests.spark.engine_fixture import ask, rows
         ("CREATE OR REPLACE TABLE shop.n (a INT)", "CREATE TABLE"),
         ("CREATE OR REPLACE VIEW v AS SELECT 1", "CREATE VIEW"),
         ("REFRESH shop.orders", "REFRESH"),
-        ("DROP DATABASE shop CASCADE", "DROP DATABASE"),
         ("-- a comment\ndrop function f", "DROP FUNCTION"),
     ],
 )

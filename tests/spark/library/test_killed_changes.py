@@ -14,6 +14,7 @@ from paimark.core.spark.engine.orders.repair import repair
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job
 from paimark.core.spark.protocol import GONE, Inserting, Repair, Run, Start
+from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -73,23 +74,23 @@ def test_it_is_whole_and_in_the_log_or_nowhere(
     assert set(found) == {True, False}
 
 
-def change(spark: SparkSession, film: Film, sql: str, scratch: Path) -> None:
-    session = EngineSession.begin(spark, Start(film.uri, {}, None, {}, str(scratch), False))
-    session = replace(session, writes=writes_of(spark, film))
-    head = Lineage(film, TABLE.root()).latest()
+def change(spark: SparkSession, files: Files, sql: str, scratch: Path) -> None:
+    session = EngineSession.begin(spark, Start(files.uri, {}, None, {}, str(scratch), False))
+    session = replace(session, writes=writes_of(spark, files))
+    head = Lineage(files, TABLE.root()).latest()
     assert head is not None
     job = Job.of(Run(0, sql), lambda event: None)
     job.text = sql
     session.views.use(None)
     if not sql:
-        assert repair(session, order_on(film, head)).snapshot == 2
+        assert repair(session, order_on(files, head)).snapshot == 2
         return
     order = Inserting("killed", None, head.to_json().decode())
     assert change_rows(session, job, read_change(read_statement(sql)), order).snapshot_id == 2
 
 
-def order_on(film: Film, head: Snapshot) -> Repair:
-    lineage = Lineage(film, TABLE.root())
+def order_on(files: Files, head: Snapshot) -> Repair:
+    lineage = Lineage(files, TABLE.root())
     order = Repair(
         number=0,
         table=TABLE.full_name,
@@ -105,6 +106,6 @@ def order_on(film: Film, head: Snapshot) -> Repair:
     if lineage.require_schema().primary_keys:
         rows = f"VALUES (1, 1, true), (2, 20, false), (3, 30, false) AS x(k, v, {GONE})"
         return msgspec.structs.replace(order, upserts_sql=f"SELECT * FROM {rows}")
-    out = tuple(each.name for each in snapshot_facts(film, TABLE, head))
+    out = tuple(each.name for each in snapshot_facts(files, TABLE, head))
     rows = "VALUES (2, 20), (3, 30) AS x(k, v)"
     return msgspec.structs.replace(order, out=out, rows_sql=f"SELECT * FROM {rows}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from paimark.core.actions.registry import action
+from paimark.core.actions.merge.conflict_file import write_conflicts
+from paimark.core.actions.registry import action, conflicting
 from paimark.core.errors import NotFound, Refused
 from paimark.core.spark.client.client import Engine
 from tests.actions.acting import applied, texts
@@ -55,6 +57,47 @@ def test_a_row_that_changed_since_is_a_conflict(engine: Engine, engine_warehouse
     assert t.plan("revert", snapshot=t.newest).refusals == ()
     judge.compact(engine_warehouse, t.name)
     assert t.plan("revert", snapshot=t.newest).headline.endswith("changed no rows (COMPACT).")
+
+
+def test_each_row_in_conflict_is_chosen_by_itself(
+    engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "chosen", **KEYED)
+    t.do(INSERT)
+    bad = t.do("UPDATE t SET v = 'bad'")
+    t.do("UPDATE t SET v = 'mine' WHERE k < 4", "DELETE FROM t WHERE k = 4", "DELETE FROM t WHERE k = 2")
+    asked: dict[str, dict[str, Any]] = {
+        "revert": {"snapshot": bad},
+        "restore-rows": {"from_version": "snapshot.1", "where": "true"},
+    }
+    for name, given in asked.items():
+        path = tmp_path / f"{name}.jsonl"
+        between = conflicting(name, t.context, t.table, given)
+        assert write_conflicts(t.context, between, str(path), lambda line: None) == (4, 0)
+        header, *lines, end = map(json.loads, path.read_text().splitlines())
+        assert [each["key"]["k"] for each in lines] == [1, 2, 3, 4]
+        has_base = name == "revert"
+        assert lines[0]["now"]["v"] == "mine" and lines[0]["then"]["v"] == "one"
+        assert (lines[0]["base"] is None) != has_base and (header["base"] is None) != has_base
+        [refusal] = t.plan(name, **given, resolve=str(path)).refusals
+        assert refusal.reason.startswith("4 of 4 keys in conflict are undecided"), refusal
+        lines[0]["choose"], lines[1]["choose"] = {"v": "then"}, "now"
+        lines[2]["choose"], lines[3]["choose"] = "now", "then"
+        path.write_text("\n".join(map(json.dumps, (header, *lines, end))))
+        plan = t.repair(name, **given, resolve=str(path))
+        said = "what was chosen decides: 2 as now, 1 as then, 1 column by column"
+        assert any(said in each for each in texts(plan, "loses")), plan
+        assert t.rows == [["a", 1, "one"], ["b", 3, "mine"], ["b", 4, "four"]]
+        # The rows changed since it was written.
+        assert "moved since" in t.plan(name, **given, resolve=str(path)).refusals[0].reason
+        t.undo()
+        with pytest.raises(Refused, match="is for "):
+            [other] = asked.keys() - {name}
+            t.plan(other, **asked[other], resolve=str(path))
+    header["base"], lines[0]["choose"] = None, "base"
+    path.write_text("\n".join(map(json.dumps, (header, *lines, end))))
+    with pytest.raises(Refused, match="chooses 'base' of key"):
+        t.plan("restore-rows", **given, resolve=str(path))
 
 
 APPEND: dict[str, Any] = {"partitions": ("p",), "options": {"bucket": "-1"}}

@@ -11,8 +11,9 @@ import pytest
 from rich.style import Style
 
 from paimark.core.actions.merge.conflict_file import encoded
+from paimark.core.actions.merge.conflict_lines import At, EndLine, Header, KeyLine
 from paimark.core.actions.merge.conflicts import Conflict
-from paimark.core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_resolution
+from paimark.core.actions.merge.resolution import read_resolution
 from paimark.core.errors import Refused
 from paimark.tui.dialogs.conflicts import choosing as choosing_module
 from paimark.tui.dialogs.conflicts.choosing import Choosing, conflict_columns, conflict_detail
@@ -131,7 +132,7 @@ def test_texts_that_would_look_alike_are_in_quotes() -> None:
     )
     conflict = Conflict.of(line)
     assert conflict.lines == [('""', "a", "null", '"null"', '"x "')]
-    assert ("a in branch", '"x "') in conflict.facts
+    assert ("a in branch", '"x "') in conflict.facts(HEADER.sides)
 
 
 def test_a_record_is_copied_with_the_values_that_json_has() -> None:
@@ -140,7 +141,7 @@ def test_a_record_is_copied_with_the_values_that_json_has() -> None:
     base, main, branch = (msgspec.Raw(text or b"null") for text in texts)
     key = {"id": msgspec.Raw(b"7")}
     line = KeyLine(key=key, choose="", columns=("a", "b"), base=base, main=main, branch=branch)
-    copied = as_json(conflict_detail(Conflict.of(line)))
+    copied = as_json(conflict_detail(Conflict.of(line), HEADER.sides))
     assert (
         copied
         == """{

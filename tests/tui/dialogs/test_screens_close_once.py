@@ -13,8 +13,11 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 import paimark.tui
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.registry import action
 from paimark.core.config import Settings
+from paimark.core.errors import NotFound
 from paimark.core.space.over_time import over_time
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event, Failed
@@ -26,7 +29,7 @@ from paimark.tui.charts.chart_screen import ChartScreen
 from paimark.tui.charts.over_time import charts_over_time
 from paimark.tui.charts.plotting import Chart
 from paimark.tui.dialogs.confirm import ConfirmScreen
-from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
+from paimark.tui.dialogs.conflicts.screen import ConflictsScreen, RepairConflictsScreen
 from paimark.tui.dialogs.data.columns import ColumnsScreen
 from paimark.tui.dialogs.data.path_screen import PathScreen
 from paimark.tui.dialogs.dialog import Dialog, SearchedText
@@ -74,10 +77,17 @@ def difference(warehouse: Path) -> Difference:
     return make_difference(LocalFiles(str(warehouse)), TABLE, RequestedVersion(None, "1"), RequestedVersion())
 
 
+def nothing_in_conflict(context: Context) -> Between:
+    raise NotFound("There is no such branch", "")
+
+
 MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ChartScreen: lambda session, place: ChartScreen("t", lambda: charts_of(session)),
     ColumnsScreen: lambda session, place: ColumnsScreen(RecordGrid([GridColumn("a"), GridColumn("b")])),
-    ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
+    ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing", nothing_in_conflict),
+    RepairConflictsScreen: lambda session, place: RepairConflictsScreen(
+        session, TABLE, "revert", nothing_in_conflict
+    ),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     DifferenceScreen: lambda session, place: DifferenceScreen(
         NO_SPARK, "t", lambda: difference(place), lambda found: ""

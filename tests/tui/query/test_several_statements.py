@@ -93,7 +93,7 @@ async def test_the_first_failure_stops_and_is_pointed_at(place: Path, engine: En
     ("last", "said"),
     [
         ("SELECT * FROM shop.`orders", "Statement 2 of 2: This ` is not closed"),
-        ("DROP DATABASE shop", "Statement 2 of 2: DROP DATABASE is not supported here"),
+        ("DROP DATABASE shop CASCADE", "Statement 2 of 2: DROP DATABASE ... CASCADE is not done here"),
         ("CALL sys.crate_tag(table => 'a.b')", "Statement 2 of 2: There is no procedure sys.crate_tag"),
         ("BEGIN SELECT 1; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
     ],

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 import msgspec
 
 from paimark.core.actions.merge.conflict_file import rewrite_choices
-from paimark.core.actions.merge.conflicts import LINE_COLUMNS, NO_ROW, Conflict
-from paimark.core.actions.merge.resolution import Choose, ConflictFile, KeyLine
+from paimark.core.actions.merge.conflict_lines import BASE, LINES, Choose, ConflictFile
+from paimark.core.actions.merge.conflicts import NO_ROW, Conflict, line_columns
 from paimark.core.config import state_directory
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
@@ -32,9 +32,7 @@ from paimark.tui.widgets.grid.paint import GAP, GUTTER, measure
 # Each key takes some hundred bytes of memory. More keys are a task for a script.
 MOST_KEYS = 200_000
 UNDECIDED: Final = "undecided"
-SIDES: Final = ("main", "branch")
 _KEPT_KEYS = 256
-_line_of: Final = msgspec.json.Decoder(KeyLine)
 
 
 class Shape(NamedTuple):
@@ -53,11 +51,11 @@ class Shape(NamedTuple):
             return word
         if isinstance(choose, str):
             # The choice for the row stays for its other cells.
-            choose = dict.fromkeys(self.columns if choose in SIDES else (), choose)
+            choose = dict.fromkeys(self.columns if choose not in ("", BASE) else (), choose)
         cells = {name: each for name, each in choose.items() if name != column}
         if word:
             cells[column] = word
-        is_row = len(cells) == len(self.columns) and {*cells.values()} in ({side} for side in SIDES)
+        is_row = len(cells) == len(self.columns) and {*cells.values()} == {word} != {BASE}
         return word if is_row else cells or ""
 
     def is_open(self, choose: Choose, column: str) -> bool:
@@ -137,7 +135,7 @@ class Choosing:
         base, branch = self._conflict(key).base, self._conflict(key).branch
         assert branch is not None
         is_main = base is not None and bytes(base[column]) == bytes(branch[column])
-        return "only main" if is_main else "only branch"
+        return f"only {self.header.sides[not is_main]}"
 
     def is_undecided(self, index: int) -> bool:
         key = self._key_of(index)
@@ -178,7 +176,7 @@ class Choosing:
                         return first + place
         return None
 
-    # Choosing: `word` is main, branch or base, and empty for no choice
+    # Choosing: `word` is one of the header's words, and empty for no choice
 
     def choose_cell(self, index: int, word: str) -> None:
         column = self.column(index)
@@ -227,7 +225,8 @@ class Choosing:
 
     def _read(self, key: int) -> Conflict:
         end = self._places[key + 1] if key + 1 < self.keys else self._places[key] + (1 << 30)
-        return Conflict.of(_line_of.decode(_first_line(self._descriptor, self._places[key], end)))
+        line = _first_line(self._descriptor, self._places[key], end)
+        return Conflict.of(msgspec.json.decode(line, type=LINES[self.header.sides[1]]))
 
 
 def _first_line(descriptor: int, begin: int, end: int) -> bytes:
@@ -247,7 +246,7 @@ _LONGEST = 60
 
 
 def kept_file(warehouse: str, table: TablePath, branch: str) -> str:
-    """The file of a branch's conflicts. Removes old files of other branches."""
+    """The file of the conflicts of a branch, or of an action on one. Removes old files of others."""
     directory = state_directory() / "conflicts"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     whole = "\0".join((warehouse, table.full_name, branch))
@@ -278,14 +277,14 @@ def conflict_columns(choosing: Choosing, width: int) -> list[GridColumn]:
     return _columns(choosing, _NARROW_NAME, max(_LEAST, min(_room(choosing, width, _NARROW_NAME), _WIDEST)))
 
 
-def conflict_detail(conflict: Conflict) -> Detail:
-    """All values of a key in conflict."""
-    values = tuple(NO_ROW if value is None else value for _, value in conflict.named)
-    return Detail(f"key {conflict.key_text}", tuple(conflict.facts), values=values)
+def conflict_detail(conflict: Conflict, sides: Sequence[str]) -> Detail:
+    """All values of a key in conflict; `sides` are the header's."""
+    values = tuple(NO_ROW if value is None else value for _, value in conflict.named(sides))
+    return Detail(f"key {conflict.key_text}", tuple(conflict.facts(sides)), values=values)
 
 
 def _columns(choosing: Choosing, most_of_names: int, most_of_sides: int) -> list[GridColumn]:
-    first, *sides = LINE_COLUMNS
+    first, *sides = line_columns(choosing.header.sides)
     names = [GridColumn(name, most=most_of_names) for name in (*choosing.header.keys, first, "taken")]
     return [*names, *(GridColumn(name, most=most_of_sides) for name in sides)]
 
@@ -293,6 +292,6 @@ def _columns(choosing: Choosing, most_of_names: int, most_of_sides: int) -> list
 def _room(choosing: Choosing, width: int, most_of_names: int) -> int:
     """The cells that are left for each of the sides."""
     widths = measure(_columns(choosing, most_of_names, _WIDEST), choosing, 0)
-    sides = len(LINE_COLUMNS) - 1
+    sides = len(line_columns(choosing.header.sides)) - 1
     gaps = len(GAP) * (len(widths) - 1)
     return (width - GUTTER - gaps - sum(widths[:-sides])) // sides

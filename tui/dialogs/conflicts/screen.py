@@ -1,4 +1,4 @@
-"""`v` in the plan of a merge: the keys that both sides changed, and the choice for each."""
+"""`v` in the plan of a merge or repair: the keys that both sides changed, and the choice for each."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from paimark.core.actions.context import Counting
+from paimark.core.actions.context import Context, Counting
 from paimark.core.actions.merge.conflict_file import open_conflicts
+from paimark.core.actions.merge.resolution import Between
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
 from paimark.tui.dialogs.conflicts.choosing import (
-    SIDES,
     Choosing,
     conflict_columns,
     conflict_detail,
@@ -52,20 +52,21 @@ class ConflictsScreen(Dialog[str | None]):
     DEFAULT_CSS = """
     ConflictsScreen > Vertical { height: 90%; max-width: 100%; width: 98%; }
     """
+    WITH: ClassVar[str] = " with main"
     BINDINGS: ClassVar[list[BindingType]] = [
         hidden("conflicts.close", "v,q", "close", "close"),
         Binding(
-            "m", "cell('main')", "main, branch, neither", key_display="m b n", id="conflicts.main",
+            "m", "cell(0)", "main, branch, neither", key_display="m b n", id="conflicts.main",
             tooltip="take main's value of the cell",
         ),
-        hidden("conflicts.branch", "b", "cell('branch')", "take the branch's value of the cell"),
-        hidden("conflicts.neither", "n", "cell('')", "neither: the cell is undecided again"),
+        hidden("conflicts.branch", "b", "cell(1)", "take the branch's value of the cell"),
+        hidden("conflicts.neither", "n", "cell(-1)", "neither: the cell is undecided again"),
         Binding(
-            "M", "row('main')", "whole row", key_display="M B N", id="conflicts.row_main",
+            "M", "row(0)", "whole row", key_display="M B N", id="conflicts.row_main",
             tooltip="take main's row of the key",
         ),
-        hidden("conflicts.row_branch", "B", "row('branch')", "take the branch's row of the key"),
-        hidden("conflicts.row_neither", "N", "row('')", "neither: the key is undecided again"),
+        hidden("conflicts.row_branch", "B", "row(1)", "take the branch's row of the key"),
+        hidden("conflicts.row_neither", "N", "row(-1)", "neither: the key is undecided again"),
         Binding("C", "column", "column", tooltip="choose for a whole column", id="conflicts.column"),
         Binding("A", "all", "all", tooltip="choose for all, or all undecided", id="conflicts.all"),
         Binding("u", "next", "next undecided", id="conflicts.next"),
@@ -74,12 +75,21 @@ class ConflictsScreen(Dialog[str | None]):
         hidden("conflicts.copy_record", "Y", "copy_record", "copy all of the row as JSON"),
     ]  # fmt: skip
 
-    def __init__(self, session: Session, table: TablePath, branch: str, file: str = "") -> None:
-        """`file` is an existing file of these conflicts; without it the console keeps one."""
+    def __init__(
+        self,
+        session: Session,
+        table: TablePath,
+        of: str,
+        find: Callable[[Context], Between],
+        file: str = "",
+    ) -> None:
+        """`of` names the branch that is merged, or the repair. `file` is an existing file of these conflicts;
+        without it the console keeps one."""
         super().__init__()
         self._session = session
         self._table = table
-        self._branch = branch
+        self._of = of
+        self._find = find
         self._file = file
         self._spark = SparkWork(session.room)
         self._is_looking, self._is_saving = True, False
@@ -90,7 +100,7 @@ class ConflictsScreen(Dialog[str | None]):
         self._bar = KeyBar()
 
     def compose(self) -> ComposeResult:
-        with self.framed(f"{self._table.full_name}: conflicts of branch {self._branch} with main"):
+        with self.framed(f"{self._table.full_name}: conflicts of {self._of}{self.WITH}"):
             yield self._grid
             yield self._bar
 
@@ -114,8 +124,9 @@ class ConflictsScreen(Dialog[str | None]):
                 report.meanwhile(lambda: self._counted(line))
 
         context = replace(self._session.context, engine=self._spark.engine)
-        path = self._file or kept_file(context.files.uri, self._table, self._branch)
-        open_conflicts(context, self._table, self._branch, path, tell)
+        of = self._of.removeprefix("branch ")
+        path = self._file or kept_file(context.files.uri, self._table, of)
+        open_conflicts(context, self._find(context), path, tell)
         report(Choosing(path))
 
     def _counted(self, line: str) -> None:
@@ -152,13 +163,9 @@ class ConflictsScreen(Dialog[str | None]):
         choosing = self._choosing
         assert choosing is not None
         if not choosing.keys:
-            self.retitle(f"no conflicts · {self._table.full_name}, branch {self._branch}")
+            self.retitle(f"no conflicts · {self._table.full_name}, {self._of}")
             return
-        header = choosing.header
-        states = (
-            f"{self._branch} at snapshot {header.head.id}, main at {header.main.id}, base {header.base.id}"
-        )
-        self.retitle(f"{choosing.progress} · {self._table.full_name}: {states}")
+        self.retitle(f"{choosing.progress} · {self._table.full_name}: {choosing.header.states}")
 
     # Choosing
 
@@ -171,11 +178,11 @@ class ConflictsScreen(Dialog[str | None]):
         """The event that a key must wait for: the rows that it is for may still be searched."""
         return ROWS if self._is_looking and binding.startswith(("grid.", "conflicts.")) else ""
 
-    def action_cell(self, word: str) -> None:
-        self._choose(lambda choosing, index: choosing.choose_cell(index, word))
+    def action_cell(self, side: int) -> None:
+        self._choose(lambda choosing, index: choosing.choose_cell(index, _word(choosing, side)))
 
-    def action_row(self, word: str) -> None:
-        self._choose(lambda choosing, index: choosing.choose_row(index, word))
+    def action_row(self, side: int) -> None:
+        self._choose(lambda choosing, index: choosing.choose_row(index, _word(choosing, side)))
 
     def _choose(self, how: Callable[[Choosing, int], object]) -> None:
         index = self._grid.index
@@ -195,7 +202,8 @@ class ConflictsScreen(Dialog[str | None]):
             these = f"{main}, {branch} or {neither}"
             self._bar.say(f"These rows differ in no column: {these} choose the row", "warn")
             return
-        words = {f"{column} as in {side}, wherever it differs": side for side in SIDES}
+        header = choosing.header
+        words = {f"{column} {header.as_in(side)}, wherever it differs": side for side in header.sides}
         choices = {**words, f"{column} {_NOBODY}, wherever it differs": ""}
 
         def chosen(word: str | None) -> None:
@@ -209,10 +217,10 @@ class ConflictsScreen(Dialog[str | None]):
         choosing = self._choosing
         if choosing is None:
             return
-        rest = {
-            f"as in {side}: {_undecided(choosing)}": (side, False) for side in SIDES if choosing.undecided
-        }
-        every = {f"as in {side}: all {counted(choosing.keys, 'key')}": (side, True) for side in SIDES}
+        sides = {choosing.header.as_in(side): side for side in choosing.header.sides}
+        rest = {f"{said}: {_undecided(choosing)}": (side, False) for said, side in sides.items()}
+        rest = rest if choosing.undecided else {}
+        every = {f"{said}: all {counted(choosing.keys, 'key')}": (side, True) for said, side in sides.items()}
         choices = {**rest, **every, f"{_NOBODY}: all {counted(choosing.keys, 'key')}": ("", True)}
 
         def chosen(picked: tuple[str, bool] | None) -> None:
@@ -226,8 +234,10 @@ class ConflictsScreen(Dialog[str | None]):
         await self.app.push_screen(PickOne("Choose for many keys at once", _TYPE, choices), chosen)
 
     def _chosen_many(self, what: str, word: str) -> None:
+        assert self._choosing is not None
+        header = self._choosing.header
         self._show()
-        self._bar.say(f"{what}: {f'as in {word}' if word else _NOBODY}", "good")
+        self._bar.say(f"{what}: {header.as_in(word) if word else _NOBODY}", "good")
 
     def action_next(self) -> None:
         choosing = self._choosing
@@ -249,7 +259,9 @@ class ConflictsScreen(Dialog[str | None]):
 
         choosing, index = self._choosing, self._grid.index
         if choosing is not None and index is not None:
-            await self.app.push_screen(RecordScreen(conflict_detail(choosing.conflict(index))))
+            await self.app.push_screen(
+                RecordScreen(conflict_detail(choosing.conflict(index), choosing.header.sides))
+            )
 
     def action_copy(self) -> None:
         index = self._grid.index
@@ -261,7 +273,9 @@ class ConflictsScreen(Dialog[str | None]):
 
         choosing, index = self._choosing, self._grid.index
         if choosing is not None and index is not None:
-            self.app.post_message(Copied(as_json(conflict_detail(choosing.conflict(index)))))
+            self.app.post_message(
+                Copied(as_json(conflict_detail(choosing.conflict(index), choosing.header.sides)))
+            )
 
     # Leaving
 
@@ -310,6 +324,29 @@ class ConflictsScreen(Dialog[str | None]):
     def on_unmount(self) -> None:
         if self._choosing is not None:
             self._choosing.close()
+
+
+class RepairConflictsScreen(ConflictsScreen):
+    """The same of a repair: the rows of now stay, or become what they were, or what a person edited."""
+
+    WITH = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(
+            "m", "cell(0)", "now, other, neither", key_display="m b n", id="conflicts.main",
+            tooltip="the cell stays as it is now",
+        ),
+        hidden("conflicts.branch", "b", "cell(1)", "take the other value of the cell"),
+        Binding(
+            "M", "row(0)", "whole row", key_display="M B N", id="conflicts.row_main",
+            tooltip="the row of the key stays as it is now",
+        ),
+        hidden("conflicts.row_branch", "B", "row(1)", "take the other row of the key"),
+    ]  # fmt: skip
+
+
+def _word(choosing: Choosing, side: int) -> str:
+    """The word for a side; empty for -1, for neither."""
+    return "" if side < 0 else choosing.header.sides[side]
 
 
 def _undecided(choosing: Choosing) -> str:

@@ -62,7 +62,7 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
             PaletteEntry("when", "since when there are rows of a condition", "", browse.ask_when),
             PaletteEntry("try", "a script on a branch, checked, and published", "", browse.ask_try),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
-            PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
+            PaletteEntry("expiry off", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
     return offered
 

@@ -1,19 +1,13 @@
 package paimark.library;
 
 import java.io.IOException;
-import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
-import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.table.source.Split;
-import org.apache.paimon.types.RowType;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.types.StructType;
@@ -25,24 +19,14 @@ final class FewKeys implements LocalScan {
     private static final int MOST_SPLITS = 16;
     /** What the files with these keys may have; of each only the row groups with a key are read. */
     private static final long MOST_BYTES = 256L << 20;
-    private static final ExecutorService READERS =
-            Executors.newFixedThreadPool(Math.min(8, Runtime.getRuntime().availableProcessors()), work -> {
-                Thread thread = new Thread(work, "paimark-keys");
-                thread.setDaemon(true);
-                thread.setContextClassLoader(FewKeys.class.getClassLoader());
-                return thread;
-            });
-
     private final LibraryTable table;
     private final StructType shown;
-    private final RowType read;
     private final Predicate condition;
     private InternalRow[] rows;
 
-    FewKeys(LibraryTable table, StructType shown, RowType read, Predicate condition) {
+    FewKeys(LibraryTable table, StructType shown, Predicate condition) {
         this.table = table;
         this.shown = shown;
-        this.read = read;
         this.condition = condition;
     }
 
@@ -78,44 +62,15 @@ final class FewKeys implements LocalScan {
     @Override
     public synchronized InternalRow[] rows() {
         if (rows == null) {
-            rows = read(table.splits(condition));
+            try {
+                FewRows found = new FewRows(
+                        table.table, shown, Arrays.asList(shown.fieldNames()), condition, condition,
+                        Long.MAX_VALUE, Long.MAX_VALUE);
+                rows = found.of(table.splits(condition)).toArray(new InternalRow[0]);
+            } catch (IOException error) {
+                throw ReadErrors.told(error, table.name());
+            }
         }
         return rows;
-    }
-
-    /** Splits are read side by side: each one waits for its files. */
-    private InternalRow[] read(List<Split> splits) {
-        List<Future<List<InternalRow>>> parts = new ArrayList<>();
-        for (Split split : splits.subList(Math.min(1, splits.size()), splits.size())) {
-            parts.add(READERS.submit(() -> read(split)));
-        }
-        try {
-            List<InternalRow> found = splits.isEmpty() ? new ArrayList<>() : read(splits.get(0));
-            for (Future<List<InternalRow>> part : parts) {
-                found.addAll(part.get());
-            }
-            return found.toArray(new InternalRow[0]);
-        } catch (ExecutionException error) {
-            throw ReadErrors.told((Exception) error.getCause(), table.name());
-        } catch (IOException | InterruptedException error) {
-            throw ReadErrors.told(error, table.name());
-        } finally {
-            parts.forEach(part -> part.cancel(true));
-        }
-    }
-
-    private List<InternalRow> read(Split split) throws IOException {
-        List<InternalRow> found = new ArrayList<>();
-        RowValues.Row row = new RowValues.Row(read);
-        try (SplitRows rows = new SplitRows(table.table, read, condition, true, List.of(split))) {
-            RecordReader.RecordIterator<org.apache.paimon.data.InternalRow> batch;
-            while ((batch = rows.nextBatch()) != null) {
-                org.apache.paimon.data.InternalRow each;
-                while ((each = batch.next()) != null) {
-                    found.add(row.of(each).copy());
-                }
-            }
-        }
-        return found;
     }
 }

@@ -1,8 +1,10 @@
 package paimark.library;
 
+import java.io.IOException;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
@@ -16,12 +18,17 @@ import org.apache.paimon.table.CatalogEnvironment;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.FileStoreTableFactory;
 import org.apache.paimon.utils.SegmentsCache;
+import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.types.DataTypeUtils;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import scala.Option;
+import scala.collection.immutable.Seq;
 
 /** Opens tables, each at a state, to be read by Paimon's own library: the door for Python. */
 public final class LibraryReads {
@@ -35,6 +42,7 @@ public final class LibraryReads {
     };
 
     private final SparkSession session;
+    private volatile FewRows current;
 
     public LibraryReads(SparkSession session) {
         this.session = session;
@@ -74,6 +82,39 @@ public final class LibraryReads {
         CaseInsensitiveStringMap options = new CaseInsensitiveStringMap(Map.of(LibraryTable.MOST, String.valueOf(most)));
         return Dataset.ofRows(
                 session, DataSourceV2Relation.create(table, Option.empty(), Option.empty(), options, Option.empty()));
+    }
+
+    /**
+     * The rows with some values, in files that Python has chosen: {@code ChosenFiles} describes the question. Null if
+     * too many rows are found, or have to be looked at.
+     */
+    public Dataset<Row> few(LibraryTable table, String question) throws IOException {
+        ChosenFiles chosen = new ChosenFiles(table.table, question);
+        FewRows rows = chosen.rows();
+        current = rows;
+        try {
+            List<InternalRow> found = rows.of(chosen.splits());
+            if (found == null) {
+                return null;
+            }
+            LocalRelation made = new LocalRelation(
+                    (Seq) DataTypeUtils.toAttributes(SparkTypes.of(table.table.rowType())),
+                    PythonUtils.toSeq(found),
+                    false,
+                    Option.empty());
+            made.setAnalyzed();
+            return Dataset.ofRows(session, made);
+        } finally {
+            current = null;
+        }
+    }
+
+    /** Makes a running {@code few} fail, if there is one. Any thread may call this. */
+    public void stop() {
+        FewRows rows = current;
+        if (rows != null) {
+            rows.stop();
+        }
     }
 
     FileStoreTable open(String path, String branch, String schema, boolean isAlone) {

@@ -101,13 +101,14 @@ final class LibraryScanBuilder
         if (answer != null) {
             return answer;
         }
+        if (areFewKeys) {
+            return new FewKeys(table, shown, taken.all());
+        }
         List<DataField> fields = new ArrayList<>();
         for (String name : shown.fieldNames()) {
             fields.add(table.table.rowType().getField(name));
         }
         RowType read = new RowType(fields);
-        return areFewKeys
-                ? new FewKeys(table, shown, read, taken.all())
-                : new LibraryScan(table, shown, read, taken.all(), taken.ofFiles(), isExact ? limit : -1);
+        return new LibraryScan(table, shown, read, taken.all(), taken.ofFiles(), isExact ? limit : -1);
     }
 }

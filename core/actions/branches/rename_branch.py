@@ -1,0 +1,170 @@
+"""`rename-branch`: a branch and its pins in main get another name, with all its files.
+
+The new pins have the bytes of the old ones, and are there before those go: at any moment one of the two keeps
+the snapshot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Self
+
+import msgspec
+
+from paimark.core.actions.branches.delete_branch import affected, as_planned, branch_refusals, find, seen
+from paimark.core.actions.branches.rename_root import RootMove
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.checks import required_text
+from paimark.core.actions.context import Context
+from paimark.core.actions.names import name_refusal, was_moved
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.pause import cleanings_to_stop
+from paimark.core.actions.roots.root_files import root_files
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.errors import Refused
+from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import TAG_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+
+
+def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
+    """Arguments: `name`, `to`. Raises `NotFound`."""
+    name, to = required_text(arguments, "name"), required_text(arguments, "to")
+    root, branch_state = find(context, table, name)
+    sizes, pins = root_files(context.files, root), _pins(context.files, table, name, to)
+    count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
+    main = main_root(context.files, table)
+    back = ["paimark", "rename-branch", table.full_name, "--name", to, "--to", name]
+    return Plan(
+        headline=f"Rename branch {name} of {table.full_name} to {to}.",
+        arguments={"name": name, "to": to},
+        fingerprint=seen(context, root, branch_state),
+        steps=(
+            Step("move", f"branch {name}", f"to the name {to}: {count}, {NO_DATA_FILE}", total),
+            *(Step("move", main.tag(old), f"to {main.tag(new)}") for old, new in pins.items()),
+        ),
+        items=(
+            Item("loses", f"the name {name}, for all who read or write it", "name-gone", is_grave=True),
+            *affected(context, root, branch_state),
+            *cleanings_to_stop(context.files, root),
+            Item("keeps", f"its rows, versions, tags and options, as branch {to}"),
+        ),
+        phrase=name,
+        cost=f"{count}, no data file",
+        refusals=tuple(_refusals(context, root, to)),
+        undo=shell_line(back),
+    )
+
+
+def _refusals(context: Context, root: Root, to: str) -> list[Refusal]:
+    files, table = context.files, root.table
+    refusals = branch_refusals(context, root, keeps=True)
+    if was_moved(root.label):
+        reason = f"An undo looks for branch {root.label} by this name"
+        refusals.append(Refusal(reason, "Make a branch from one of its snapshots, or undo what moved it."))
+    if (refusal := name_refusal(to, "branch")) is not None:
+        return [*refusals, refusal]
+    if files.entries(table.root(to).directory):
+        refusals.append(Refusal(f"{table.full_name} has a branch {to} already", "Choose another name."))
+    main = main_root(files, table)
+    there = set(Lineage(files, main).tag_names()).intersection(_pins(files, table, root.label, to).values())
+    if there:
+        hint = f"It was left by another branch {to}: choose another name."
+        refusals.append(Refusal(f"{main.label} has a tag {min(there)} already", hint))
+    return refusals
+
+
+def _pins(files: Files, table: TablePath, name: str, to: str) -> dict[str, str]:
+    """Main's tags that are named after the branch, and their names after it is renamed."""
+    own = re.compile(rf"(paimark\.(?:merge|truncate)\.){re.escape(name)}(\.\d+)")
+    tags = Lineage(files, main_root(files, table)).tag_names()
+    return {tag: f"{found[1]}{to}{found[2]}" for tag in tags if (found := own.fullmatch(tag))}
+
+
+class RenameBranchState(msgspec.Struct, frozen=True):
+    """The branch is called `to` in place of `name`."""
+
+    name: str
+    to: str
+
+
+class RenameBranch(RootMove[RenameBranchState]):
+    """The branch is copied to its new name as it is, and its pins are."""
+
+    State = RenameBranchState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        root, branch_state = as_planned(work)
+        if branch_state is None:
+            raise Refused(f"Branch {root.label} holds nothing to rename", "Delete it.")
+        return cls(work, RenameBranchState(root.label, str(work.plan.arguments["to"])))
+
+    @property
+    def source(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    @property
+    def target(self) -> Root:
+        return self.work.table.root(self.state.to)
+
+    def swap(self) -> None:
+        return None
+
+    def check(self, hold: Hold) -> None:
+        root, _ = as_planned(self.work)
+        raise_first(_refusals(self.work.context, root, self.state.to))
+
+    def prepare(self, hold: Hold) -> None:
+        files, main = self.work.files, main_root(self.work.files, self.work.table)
+        for old, new in self._pins().items():
+            data = read_if_there(files, main.tag(old))
+            if data is not None and not files.create(main.tag(new), data):
+                raise Refused(f"{main.label} has a tag {new} by now", "Make a new plan.")
+            guard_tags.guard(files, main, new)
+        super().prepare(hold)
+
+    def finish(self, hold: Hold) -> None:
+        super().finish(hold)
+        self._drop(new_ones=bool(self.stays))
+
+    def take_back(self, hold: Hold) -> None:
+        super().take_back(hold)
+        self._drop(new_ones=True)
+
+    def clean(self) -> None:
+        files, table = self.work.files, self.work.table
+        names = {f"{TAG_PREFIX}{new}" for new in self._pins().values()}
+        for root in {main_root(files, table), table.root()}:
+            delete_temporaries(files, root.tags, names)
+
+    def _pins(self) -> dict[str, str]:
+        return _pins(self.work.files, self.work.table, self.state.name, self.state.to)
+
+    def _drop(self, *, new_ones: bool) -> None:
+        """Delete each pin that is there under both names under one of them."""
+        files, main = self.work.files, main_root(self.work.files, self.work.table)
+        for old, new in self._pins().items():
+            data, copy = files.read_many([main.tag(old), main.tag(new)])
+            if data is not None and data == copy:
+                gone = new if new_ones else old
+                files.delete(main.tag(gone))
+                guard_tags.unguard(files, main, gone, data)
+
+    def no_way_back(self) -> str:
+        return f"`{self.work.plan.undo}` gives it its old name back"
+
+    def done(self) -> Done:
+        name, to = self.state.name, self.state.to
+        return Done(
+            message=self.stays or f"Renamed branch {name} of {self.work.plan.table} to {to}",
+            result={"branch_name": to, "old_name": name},
+            before=f"branch {name}",
+            after=f"branch {name}" if self.stays else f"branch {to}",
+        )

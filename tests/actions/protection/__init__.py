@@ -1,0 +1,1 @@
+"""What is protected, and by which actions it would go."""

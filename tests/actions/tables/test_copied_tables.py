@@ -1,0 +1,148 @@
+"""Drops, undrops and renames on object stores, which copy each file. The simulation kills them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from paimark.core.errors import NotFound, Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.storage.s3 import s3_files
+from paimark.core.table.catalog import find_table, tables
+from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import read_operations
+from paimark.core.table.trash import dropped_tables
+from tests.actions.acting import ORDERS, Meanwhile, context_on, done, item, planned, refused
+from tests.faults.fault_files import Death, DiesAfter
+from tests.storage.stores import BUCKET, S3Server
+
+RENAMED = TablePath("shop", "renamed")
+COPIED, COMMIT = "-2", f"{RENAMED.root().schemas}/schema-0"
+NEXT = ORDERS.root().snapshot(6)
+
+
+def filled(orders: Path, files: Files) -> Files:
+    """The table `shop.orders`, with a branch and a savepoint, on a store."""
+    context = context_on(orders.parent.parent)
+    done(context, "create-branch", name="b", tag="v2")
+    done(context, "create-savepoint", snapshot=4)
+    there = [path for path in orders.rglob("*") if path.is_file()]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda path: files.replace(_name(orders, path), path.read_bytes()), there))
+    return files
+
+
+@pytest.fixture
+def store(orders: Path) -> Files:
+    """A store of objects in memory: a server takes seconds for each test."""
+    return filled(orders, open_files(f"memory://{uuid.uuid4().hex}"))
+
+
+def _name(orders: Path, path: Path) -> str:
+    return f"{ORDERS.directory}/{path.relative_to(orders)}"
+
+
+def below(files: Files, table: TablePath) -> dict[str, bytes]:
+    """All files of a table but its log, by their names in it."""
+    found = {}
+
+    def read(directory: str) -> None:
+        for each in files.entries(directory):
+            path = f"{directory}/{each.name}"
+            if not each.is_directory:
+                found[path.removeprefix(f"{table.directory}/")] = files.read(path)
+            elif each.name != "operations":
+                read(path)
+
+    read(table.directory)
+    return found
+
+
+def test_a_table_goes_to_the_trash_and_comes_back(s3: S3Server, orders: Path, tmp_path: Path) -> None:
+    store = filled(orders, open_files(f"s3://{BUCKET}/{uuid.uuid4().hex}", s3.options()))
+    context, before = context_on(tmp_path, store), below(store, ORDERS)
+    plan = planned(context, "drop-table")
+    assert "files with" in plan.cost and plan.cost.endswith("copied inside the store: about 1 s")
+    assert "jobs must be stopped" in item(plan, "jobs-stop-copy").text
+    outcome = done(context, "drop-table")
+    assert not store.entries(ORDERS.directory) and tables(store, "shop") == []
+    with pytest.raises(NotFound) as gone:
+        find_table(store, "shop.orders")
+    assert "takes it out of the trash" in gone.value.hint
+    [dropped] = dropped_tables(store, "shop")
+    assert outcome.result == {"dropped_id": dropped.id} and below(store, dropped.place) == before
+    done(context, "undrop")
+    assert below(store, ORDERS) == before and not store.entries(dropped.place.directory)
+    log = [each.action for each in read_operations(store, ORDERS)]
+    assert log[-2:] == ["drop-table", "undrop"]
+    done(context, "rename-table", to=RENAMED.name)
+    assert below(store, RENAMED) == before and not store.entries(ORDERS.directory)
+    done(context, "create-tag", RENAMED, name="after")
+
+
+def test_a_large_file_is_copied_in_parts(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_files(f"s3://{BUCKET}/{uuid.uuid4().hex}", s3.options())
+    monkeypatch.setattr(s3_files, "_COPIED_WHOLE", 5 << 20)
+    store.replace("large", data := bytes(range(256)) * (24 << 10))
+    store.copy("large", "copy", len(data))
+    assert store.read("copy") == data
+
+
+def test_a_deletion_for_good_takes_the_schema_first(store: Files, tmp_path: Path) -> None:
+    context = context_on(tmp_path, store)
+    done(context, "drop-table")
+    with pytest.raises(Death):
+        done(context_on(tmp_path, DiesAfter(store, "/schema-0", writes="delete")), "delete-dropped")
+    assert dropped_tables(store, "shop") == []
+    with pytest.raises(NotFound):
+        planned(context, "undrop")
+    done(context, "delete-dropped")
+    assert not store.entries("shop.db")
+
+
+def commit(files: Files, path: str) -> Callable[[], object]:
+    """What a job does meanwhile."""
+    return lambda: files.replace(path, files.read(ORDERS.root().snapshot(5)))
+
+
+def test_a_commit_during_the_copy_takes_it_back(store: Files, tmp_path: Path) -> None:
+    before = below(store, ORDERS)
+    busy = context_on(tmp_path, Meanwhile(store, COPIED, commit(store, NEXT)))
+    with pytest.raises(Refused, match="while it was copied"):
+        done(busy, "rename-table", to=RENAMED.name)
+    assert not store.entries(RENAMED.directory)
+    store.delete(NEXT)
+    assert below(store, ORDERS) == before
+
+
+def test_a_commit_after_the_comparison_comes_along(store: Files, tmp_path: Path) -> None:
+    busy = context_on(tmp_path, Meanwhile(store, COMMIT, commit(store, NEXT)))
+    done(busy, "rename-table", to=RENAMED.name)
+    assert store.exists(RENAMED.root().snapshot(6)) and not store.entries(ORDERS.directory)
+
+
+def test_a_commit_stays_where_both_places_went_on(store: Files, tmp_path: Path) -> None:
+    def both() -> None:
+        commit(store, NEXT)()
+        store.replace(f"{RENAMED.root().snapshots}/snapshot-6", b"{}")
+
+    done(context_on(tmp_path, Meanwhile(store, COMMIT, both)), "rename-table", to=RENAMED.name)
+    assert store.read(f"{RENAMED.root().snapshots}/snapshot-6") == b"{}"
+    assert list(below(store, ORDERS)) == ["snapshot/snapshot-6"]
+
+
+def test_a_move_that_died_is_recovered_by_its_old_name(store: Files, tmp_path: Path) -> None:
+    before, context = below(store, ORDERS), context_on(tmp_path, store)
+    with pytest.raises(Death):
+        done(context_on(tmp_path, DiesAfter(store, COMMIT)), "rename-table", to=RENAMED.name)
+    for name in ("create-tag", "delete-branch"):
+        assert "rename-table by" in refused(planned(context, name, RENAMED, name="b"))[0]
+    [reason] = refused(planned(context, "recover", RENAMED))
+    assert reason == "rename-table of shop.orders is moving it to shop.renamed"
+    done(context, "recover")
+    assert below(store, RENAMED) == before and not store.entries(ORDERS.directory)
