@@ -17,7 +17,9 @@ _ARGUMENTS = {
 }
 _FLAGS = "|".join(name for name, argument in _ARGUMENTS.items() if argument.takes is bool)
 # An option in a sentence, where only some words after it can be its value; below, the patterns of a command.
+# Or a command that is none of an action's, which is left as it is.
 _OPTION = re.compile(
+    r"`paimark [^`]*`|"
     r"--([a-z][a-z-]*)(?: ((?:main|branch|(?:not-)?committed|[A-Z]+|[0-9]+|[a-z]+\.[0-9]+)\b))?"
 )
 _SHELL_WORD = r"""(?:"[^"]*"|'[^']*'|[^\s`'",.;:]|[.;:](?=[^\s`'",]))+"""
@@ -40,7 +42,7 @@ class Dialect:
     def translate(self, sentence: str) -> str:
         """Translate a sentence: `Give it as --id.` to `Give it as id => ...`; whole commands to calls.
 
-        Words that are not an action or its argument (`--yes`, `paimark doctor`) stay unchanged.
+        Words that are not an action or its argument (`--yes`, `paimark check ...`) stay unchanged.
         """
         sentence = _COMMAND.sub(self._command, sentence)
         return _OPTION.sub(self._option, _LEFT_OUT.sub(_left_out, sentence))
@@ -51,7 +53,8 @@ class Dialect:
         return self.call(_parameter(match[1]), _plain(match[2]), arguments)
 
     def _option(self, match: re.Match[str]) -> str:
-        return self._argument(match[1], match[2] or "") if match[1] in _ARGUMENTS else match[0]
+        is_known = match[1] is not None and match[1] in _ARGUMENTS
+        return self._argument(match[1], match[2] or "") if is_known else match[0]
 
     def _argument(self, name: str, value: str) -> str:
         """An argument with its value; `value` is empty if the sentence has none."""

@@ -57,6 +57,7 @@ def test_options_become_arguments_and_commands_become_calls(message: str, expect
         ("Run `paimark recover shop.orders` to go on.", "Run `table('shop.orders').recover()` to go on."),
         ("paimark delete-savepoint a.b --id 2", "table('a.b').delete_savepoint(id=2)"),
         ("`paimark doctor shop.orders` looks.",) * 2,
+        ("`paimark check a.b tag.x --check file.sql` shows its rows.",) * 2,
     ],
 )
 def test_options_become_parameters_and_commands_become_methods(message: str, expected: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -30,7 +30,6 @@ from paimark.core.travel.statements.unsupported import require_supported
 from paimark.core.working_directory import absolute, as_text, read_named
 
 THIS, MAIN = "__paimark_this", "__paimark_main"
-PLACES = {"this": THIS, "main": MAIN}
 _NOTE = re.compile(
     r"^[ \t]*--[ \t]*(?:name[ \t]*:[ \t]*(?P<name>.*?)|warn)[ \t]*$", re.MULTILINE | re.IGNORECASE
 )
@@ -130,21 +129,21 @@ def _query(statement: Statement) -> str:
     if statement.kind != "query" or statement.writes:
         raise UsageError("only a SELECT is a check", _ONLY_SELECTS)
     _require_no_effect(statement.tokens)
-    places = list(_places(statement.tokens))
-    sql = statement.sql[: statement.tokens[-1].end]
-    for start, end, view in reversed(places):
-        sql = sql[:start] + view + sql[end:]
+    sql = placed(statement.sql[: statement.tokens[-1].end], statement.tokens, THIS, MAIN)
     require_supported(read_statement(sql))
     return sql.strip()
 
 
-def _places(tokens: Sequence[Token]) -> Iterator[tuple[int, int, str]]:
-    for first, word, last in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        if first.text != "{":
+def placed(sql: str, tokens: Sequence[Token], this: str, main: str) -> str:
+    """The text with these names for `{this}` and `{main}`. Raises `UsageError` for another word in braces."""
+    names = {"this": this, "main": main}
+    for first, word, last in reversed([*zip(tokens, tokens[1:], tokens[2:], strict=False)]):
+        if (first.text, last.text) != ("{", "}"):
             continue
-        if last.text != "}" or word.text not in PLACES:
+        if word.text not in names:
             raise UsageError(f"{{{word.text}}} is unknown", "There are {this} and {main}.")
-        yield first.start, last.end, PLACES[word.text]
+        sql = sql[: first.start] + names[word.text] + sql[last.end :]
+    return sql
 
 
 def _require_no_effect(tokens: Sequence[Token]) -> None:

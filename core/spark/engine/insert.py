@@ -89,11 +89,11 @@ def _target(
 def insert_rows(session: EngineSession, insert: Insert, target: WriteTarget, frame: DataFrame) -> Inserted:
     """Write the rows. Raises `StatementFailed` for columns that don't fit, and `Refused` like a commit."""
     _require_mode(session.conf, insert, target)
-    session.writes.require(target)
+    _require_able(session, target)
     columns = ColumnAssignment(session.spark, frame, target, insert)
     label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
     partitions = columns.partition if insert.overwrite and insert.static else None
-    made = session.writes.write(target, columns.rows, partitions=partitions)
+    made = session.writes.write(target, columns.rows, partitions=partitions, assigned=True)
     if made is None:
         return Inserted(label, None, 0)
     return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark, made.unseen)
@@ -138,7 +138,9 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
     database, views = session.state.database, session.views
     target = _target(session.warehouse, change, database, order)
     with failing_at(change.table_position):
-        _require_able(session, change, target)
+        for each in change_rules(target.table_schema, change.command):
+            raise Refused(f"{target.name} {each.reason}", each.hint)
+        _require_able(session, target)
     parts = change.parts if len(change.parts) > 1 or database is None else (database, *change.parts)
 
     def run(table: Any) -> None:
@@ -164,9 +166,7 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
     )
 
 
-def _require_able(session: EngineSession, change: RowChange, target: WriteTarget) -> None:
-    for each in change_rules(target.table_schema, change.command):
-        raise Refused(f"{target.name} {each.reason}", each.hint)
+def _require_able(session: EngineSession, target: WriteTarget) -> None:
     session.writes.require(target)
     if (mode := session.conf.get(ASSIGNMENT)).upper() != "ANSI":
         raise Refused(

@@ -1,6 +1,6 @@
 """Analyse Spark's plans: whether one changes only the session, and what it needs of each table.
 
-The plans are Java objects; `native/Plans.java` describes them to Python.
+The plans are Java objects; `scans/Plans.java` describes them to Python.
 """
 
 from __future__ import annotations

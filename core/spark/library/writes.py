@@ -74,14 +74,19 @@ class LibraryWrites:
         partitions: DataFrame | None = None,
         changed: DataFrame | None = None,
         is_small: bool = False,
+        assigned: bool = False,
     ) -> Committed | None:
         """Write the frame's rows, which have the table's columns, as one commit; None if that was nothing.
+
+        `assigned`: Spark converts them to the table's types, and fills columns that are left out.
 
         An overwrite with `partitions` replaces those with these values of some partition columns. If others
         may go on beside it, `changed` has the keys that change, None for too many. `is_small`: one task
         writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
         """
-        write = self.written(target, frame, partitions=partitions, changed=changed, is_small=is_small)
+        write = self.written(
+            target, frame, partitions=partitions, changed=changed, is_small=is_small, assigned=assigned
+        )
         if write.isEmpty() and not target.overwrite:
             return None
         return self._committed(target, write)
@@ -94,6 +99,7 @@ class LibraryWrites:
         partitions: DataFrame | None = None,
         changed: DataFrame | None = None,
         is_small: bool = False,
+        assigned: bool = False,
     ) -> Any:
         """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
 
@@ -102,7 +108,7 @@ class LibraryWrites:
                 write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
             elif partitions is not None:
                 write.replace(partitions._jdf)
-            self._write_rows(target, write, frame, is_small)
+            self._write_rows(target, write, frame, is_small, assigned)
 
         is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
         return self._filled(target, fill, is_partial=is_partial)
@@ -181,9 +187,14 @@ class LibraryWrites:
             replacing = "PARTITIONS" if is_partial else "ALL"
         return self._tables.opened(target, "TableWrite", known, replacing, target.dynamic)
 
-    def _write_rows(self, target: WriteTarget, write: Any, frame: DataFrame, is_small: bool) -> None:
+    def _write_rows(
+        self, target: WriteTarget, write: Any, frame: DataFrame, is_small: bool, assigned: bool
+    ) -> None:
         try:
-            write.write(frame._jdf, is_small)
+            if assigned:
+                write.assign(frame._jdf)
+            else:
+                write.write(frame._jdf, is_small)
         except Py4JJavaError as error:
             text = str(innermost(error.java_exception).getMessage())
             if _RESCALED in text:

@@ -35,7 +35,7 @@ _MOST_TEXT = 1 << 20
 class ListedFile:
     """A file for Spark to read. `values` are those of the constant columns, as texts; None for null.
 
-    `bits` tell which rows to read, encoded by `travelling_bits.encoded`; None for all rows.
+    `bits` tell which rows to read, encoded by `bitmap.encoded`; None for all rows.
     """
 
     address: str

@@ -1,7 +1,7 @@
 """Get a data frame's rows from Spark: collected if Spark knows that they are few, else through an outlet.
 
 Tasks send their rows to the outlet. If a cluster encrypts or speculates, the driver's Java process fetches
-them through Spark and sends them: see `native/ResultRows.java` and `native/RelayedRows.java`.
+them through Spark and sends them: see `scans/ResultRows.java` and `scans/RelayedRows.java`.
 """
 
 from __future__ import annotations

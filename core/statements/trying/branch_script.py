@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paimark.core.actions.row_checks.check_file import placed
 from paimark.core.errors import UsageError
 from paimark.core.quoting import quoted
 from paimark.core.statements.run import action_call, is_action, require_runnable
@@ -18,28 +19,15 @@ def script_on(text: str, table: TablePath, branch: str) -> list[ScriptStatement]
     """The statements of a text, on this branch. Raises an error, which names the statement, for one that may
     not run, or that writes anything but the branch.
     """
-    script = read_script(_placed(text, table, branch))
+    this = f"{quoted(table.database)}.{quoted(f'{table.name}$branch_{branch}')}"
+    main = f"{quoted(table.database)}.{quoted(table.name)}"
+    script = read_script(placed(text, list(iter_tokens(text)), this, main))
     for each in script:
         with naming(each.place, _NOT_RUN):
             _require_on_branch(each.statement, table, branch)
     if not any(is_action(each.statement) for each in script):
         raise UsageError("No statement of the script changes a row", _WRITE_THIS)
     return script
-
-
-def _placed(text: str, table: TablePath, branch: str) -> str:
-    names = {
-        "this": f"{quoted(table.database)}.{quoted(f'{table.name}$branch_{branch}')}",
-        "main": f"{quoted(table.database)}.{quoted(table.name)}",
-    }
-    tokens = list(iter_tokens(text))
-    for first, word, last in reversed([*zip(tokens, tokens[1:], tokens[2:], strict=False)]):
-        if (first.text, last.text) != ("{", "}"):
-            continue
-        if word.text not in names:
-            raise UsageError(f"{{{word.text}}} is unknown", "There are {this} and {main}.")
-        text = text[: first.start] + names[word.text] + text[last.end :]
-    return text
 
 
 def _require_on_branch(statement: Statement, table: TablePath, branch: str) -> None:

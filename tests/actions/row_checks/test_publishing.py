@@ -99,6 +99,11 @@ def test_a_merge_is_checked_as_main_will_be(
     with pytest.raises(Refused, match="no negative prices"):
         applied(context, failing)
     assert prices(context, table) == before
+    # Checks only read: they are made where nothing is written, too.
+    looked = planned(
+        replace(context, read_only=True), "merge-branch", table=table, name="fix", up_to=2, check=str(path)
+    )
+    assert "check-fails" in refused(looked) and texts(looked, "checks")
     # What is counted is all of main: of the partitions that the merge leaves alone too.
     warns = f"-- warn\n{NO_NEGATIVE}"
     done(

@@ -224,7 +224,7 @@ _TWICE = "MERGE INTO {t} t USING (SELECT * FROM VALUES (%s), (%s) AS x(k)) s ON 
         ),
         ({}, "UPDATE {t} SET v = 2.5 WHERE k = 1", "Column v can't hold 2.5 as it is"),
         ({}, "UPDATE {t} SET d = 2.57 WHERE k = 1", "Column d can't hold 2.57 as it is"),
-        ({}, "UPDATE {t} SET v = 3000000000", "overflow"),
+        ({}, "UPDATE {t} SET v = 3000000000", "Column v can't hold 3000000000 as it is"),
         ({}, "UPDATE {t} SET v = 'x'", "v"),
         ({}, (_TWICE % (8, 9)) + "WHEN NOT MATCHED THEN INSERT (s) VALUES ('x')", "k"),
         ({}, "DELETE FROM {t} VERSION AS OF 1", "the past can't be changed"),

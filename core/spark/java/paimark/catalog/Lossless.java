@@ -3,6 +3,7 @@ package paimark.catalog;
 import java.util.List;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.expressions.Abs;
+import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
@@ -62,6 +63,12 @@ public final class Lossless extends Rule<LogicalPlan> {
     }
 
     private static Expression named(Expression expression) {
+        if (expression instanceof Alias && mayLose(((Alias) expression).child())) {
+            Alias alias = (Alias) expression;
+            Cast cast = (Cast) alias.child();
+            Expression checked = checked(cast, cast, "Column " + alias.name());
+            return (Expression) alias.withNewChildren(PythonUtils.toSeq(List.of(checked)));
+        }
         if (!(expression instanceof CheckOverflowInTableInsert)) {
             return null;
         }
@@ -93,6 +100,8 @@ public final class Lossless extends Rule<LogicalPlan> {
     private static Expression checked(Cast cast, Expression assigned, String column) {
         cast.setTagValue(CHECKED, true);
         DataType from = cast.child().dataType(), to = cast.dataType();
+        // Null for what overflows, so that the column is named.
+        Cast tried = converted(cast, cast.child(), to);
         boolean isFraction = to instanceof FloatType || to instanceof DoubleType;
         Expression lossy;
         if ((from instanceof DoubleType || from instanceof DecimalType) && isFraction) {
@@ -101,10 +110,10 @@ public final class Lossless extends Rule<LogicalPlan> {
                     to instanceof FloatType ? (Object) Float.POSITIVE_INFINITY : (Object) Double.POSITIVE_INFINITY;
             Expression size = new Abs(converted(cast, cast.child(), DataTypes.DoubleType), false);
             lossy = new And(
-                    new EqualTo(new Abs(cast, false), new Literal(infinity, to)),
+                    new EqualTo(new Abs(tried, false), new Literal(infinity, to)),
                     new Not(new EqualTo(size, new Literal(Double.POSITIVE_INFINITY, DataTypes.DoubleType))));
         } else {
-            lossy = new Not(new EqualNullSafe(converted(cast, cast, from), cast.child()));
+            lossy = new Not(new EqualNullSafe(converted(cast, tried, from), cast.child()));
         }
         Expression message = new Concat(PythonUtils.toSeq(List.of(
                 text(column + " can't hold "),

@@ -27,13 +27,20 @@ import paimark.catalog.Lossless;
 import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** Rows that a program writes, by the names of their columns. {@code write} is a {@link TableWrite}. */
+/**
+ * Rows that a program or an INSERT writes, by the names of their columns or, if they have all of them, in the table's
+ * order. {@code write} is a {@link TableWrite}.
+ */
 public final class SourceRows {
     private SourceRows() {}
 
     /** Write them as the table's columns. Values that would be rounded or cut are refused. */
     public static void write(Object write, Dataset<Row> rows) {
-        ((TableWrite) write).write(assigned((TableWrite) write, (org.apache.spark.sql.classic.Dataset<Row>) rows), false);
+        write((TableWrite) write, rows, false);
+    }
+
+    static void write(TableWrite write, Dataset<Row> rows, boolean inOrder) {
+        write.write(assigned(write, (org.apache.spark.sql.classic.Dataset<Row>) rows, inOrder), false);
     }
 
     /** Nobody will commit it any more; null: nothing was begun. */
@@ -44,12 +51,14 @@ public final class SourceRows {
     }
 
     private static org.apache.spark.sql.classic.Dataset<Row> assigned(TableWrite write,
-            org.apache.spark.sql.classic.Dataset<Row> rows) {
+            org.apache.spark.sql.classic.Dataset<Row> rows, boolean inOrder) {
         SparkSession session = rows.sparkSession();
         DataSourceV2Relation target = DataSourceV2Relation.create(write.changing(write.table.name()), Option.empty(),
                 Option.empty(), CaseInsensitiveStringMap.empty(), Option.empty());
-        AppendData append = AppendData.byName(target, rows.queryExecution().analyzed(),
-                scala.collection.immutable.Map$.MODULE$.empty());
+        LogicalPlan given = rows.queryExecution().analyzed();
+        scala.collection.immutable.Map<String, String> options = scala.collection.immutable.Map$.MODULE$.empty();
+        AppendData append = inOrder ? AppendData.byPosition(target, given, options)
+                : AppendData.byName(target, given, options);
         LogicalPlan checked = Lossless.checked(session.sessionState().executePlan(append,
                 org.apache.spark.sql.execution.CommandExecutionMode.SKIP()).analyzed());
         LogicalPlan query = ((AppendData) checked).query();

@@ -109,6 +109,11 @@ public final class TableWrite extends Uncommitted {
         add(target.messages());
     }
 
+    /** Write the rows of an INSERT: {@link SourceRows}. */
+    public void assign(Dataset<Row> rows) {
+        SourceRows.write(this, rows, rows.schema().length() == table.rowType().getFieldCount());
+    }
+
     /** These data files of the newest snapshot leave the table; none of them has a deletion vector. */
     public void takeOut(List<String> names) {
         add(CommitFiles.deletions(table, Snapshot.fromJson(known), new HashSet<>(names)));

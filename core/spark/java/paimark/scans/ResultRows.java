@@ -43,7 +43,7 @@ import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction2;
 
 /**
- * Sends a data frame's rows as Arrow batches, in the frames of {@code sender.py}, without Python workers.
+ * Sends a data frame's rows as Arrow batches, in the frames of {@code outlet.py}, without Python workers.
  */
 public class ResultRows implements BiFunction {
     private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
@@ -260,7 +260,7 @@ final class RowSender extends AbstractFunction2 implements Serializable {
     }
 }
 
-/** The connection to the engine; {@code sender.py} describes how the two authenticate. */
+/** The connection to the engine; {@code outlet.py} describes how the two authenticate. */
 final class Outlet {
     private static final int NONCE = 32;
     private static final int DIGEST = 32;

@@ -235,7 +235,7 @@ final class NumberedRows implements Closeable {
     }
 }
 
-/** One bit for each number from the first on, encoded by {@code travelling_bits.py}. */
+/** One bit for each number from the first on, encoded by {@code bitmap.py}. */
 final class FileBits {
     private static final int HEAD = 12;
     private final long first;
