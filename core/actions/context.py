@@ -55,7 +55,8 @@ class Context:
     `watch_for` is how many seconds another machine's process is watched before it counts as dead,
     `beat_every` the seconds between this process's heartbeats. `engine` gives the Spark engine that rewrites
     rows; without it an action starts and ends one. `late_for` is for how many seconds the store may still
-    carry out a request that was given up. `progress` is told how far the planning is.
+    carry out a request that was given up. `progress` is told how far the planning is. `counts`: somebody
+    reads the plan before he agrees, so that rows are counted for it; else metadata say at most how many.
     """
 
     files: Files
@@ -71,6 +72,7 @@ class Context:
     late_for: float = 0.0
     engine: Callable[[], Engine] | None = None
     progress: Progress = _unheard
+    counts: bool = True
 
 
 def open_context(

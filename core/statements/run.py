@@ -55,12 +55,14 @@ def refuse_destructive(action: Action, plan: Plan) -> None:
 class CallMode:
     """How to run an action. `agree` gets the plan first, and raises to stop it; `tell` gets each step.
 
-    For a dry run `show` gets the plan, with its refusals, and nothing else is done.
+    For a dry run `show` gets the plan, with its refusals, and nothing else is done. Unless it `asks`, it was
+    agreed to before, and no scan counts rows for the plan: the result says how many there were.
     """
 
     agree: Agree = refuse_destructive
     tell: Progress = lambda line: None
     show: Callable[[Plan], None] | None = None
+    asks: bool = True
 
 
 def run_statement(
@@ -222,7 +224,7 @@ def _run_action(
             return
         table = called.action.table(context.files, called.table.full_name)
         position = called.position
-        planning = dataclasses.replace(context, progress=mode.tell)
+        planning = dataclasses.replace(context, progress=mode.tell, counts=mode.asks or mode.show is not None)
         if mode.show is not None:
             mode.show(called.action.plan(planning, table, called.arguments))
             return

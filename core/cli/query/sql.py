@@ -211,7 +211,8 @@ def run_script(
             narrator.label = each.place.label
             with _stopping(each.place, narrator, "planned" if options.dry_run else "run"):
                 agree, show = partial(_agree, options, narrator), partial(printed.plan, narrator)
-                mode = CallMode(agree, narrator.step, show if options.dry_run else None)
+                shown = show if options.dry_run else None
+                mode = CallMode(agree, narrator.step, shown, asks=not options.yes)
                 if not is_action(each.statement) and engine.state != "ready":
                     narrator.wait("Starting Spark")
                 events = run_statement(

@@ -173,7 +173,7 @@ class _Attempt:
     def _run(self, engine: Engine, script: Sequence[ScriptStatement]) -> None:
         for each in script:
             self.progress(each.place.label or "the statement")
-            mode = CallMode(lambda called, plan: None, self.progress)
+            mode = CallMode(lambda called, plan: None, self.progress, asks=False)
             with naming(each.place, each.place.rest()):
                 for event in run_statement(engine, each.statement, call=mode):
                     if isinstance(event, Failed):
