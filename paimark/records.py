@@ -87,6 +87,20 @@ class RowChange(msgspec.Struct, frozen=True):
     before_version: str | None
 
 
+class Holder(msgspec.Struct, frozen=True):
+    """A version that has `rows` of a condition; `commands` let it go, in their order.
+
+    `what` is branch, tag, savepoint, newest, snapshots (of main; the most rows of one) or files: what holds
+    rows that no version has any more.
+    """
+
+    what: str
+    name: str
+    snapshot_id: int
+    rows: int
+    commands: tuple[str, ...]
+
+
 class Branch(msgspec.Struct, frozen=True):
     """A branch; exactly one is main. `created_from` is its tag, or its snapshot: `snapshot.12`.
 

@@ -260,6 +260,13 @@ class BrowseScreen(Backdrop):
         if self.target is not None:
             await self.prepare_statement(when_statement(self.target.table, self.target.branch))
 
+    async def ask_holders(self) -> None:
+        """Put a question into the query pane: which versions still have rows of a condition."""
+        from paimark.tui.query.asking import holders_statement
+
+        if self.target is not None:
+            await self.prepare_statement(holders_statement(self.target.table))
+
     async def ask_try(self) -> None:
         """Put a statement into the query pane that tries a script on a branch."""
         from paimark.tui.query.asking import try_statement

@@ -1,4 +1,4 @@
-"""`CALL sys.when(...)`, `sys.history`, `sys.check`: procedures that answer with rows, and change nothing."""
+"""`CALL sys.when(...)`, `history`, `holders`, `check`: they answer with rows, and change nothing."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import arguments_of
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
+from paimark.core.statements.questions.holders import Holders, sentence
 from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
@@ -105,6 +106,15 @@ def _history(context: Context, table: TablePath, values: Mapping[str, object], t
     return f"{counted(changes, 'change')}, newest first" if changes else "No change of it is left"
 
 
+def _holders(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
+    where, key = text_argument(values, "where"), text_argument(values, "key")
+    found = 0
+    for each in Holders(context, table, where, key_values(_pairs(key), "key") if key else None).find(tell):
+        found += 1
+        yield each.what, each.name, each.snapshot_id, each.rows, "; ".join(each.commands) or None
+    return sentence(found, table)
+
+
 def _check(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
     label, found = check_version(
         context, table, text_argument(values, "version"), text_argument(values, "check"), tell
@@ -175,6 +185,11 @@ QUESTIONS: Mapping[str, Question] = {
             "version_before": "string",
         },
         _history,
+    ),
+    "holders": Question(
+        (Text("where", "The rows: price < 0."), Text("key", "Or a column and its value: order_id=42.")),
+        {"what": "string", "name": "string", "snapshot_id": "bigint", "rows": "bigint", "commands": "string"},
+        _holders,
     ),
     "check": Question(
         (
