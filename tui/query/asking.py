@@ -25,6 +25,11 @@ def when_statement(table: TablePath, branch: str | None) -> str:
     return _call("when", table, branch, "condition => ''")
 
 
+def holders_statement(table: TablePath) -> str:
+    """It asks who still holds some rows; the person writes the condition."""
+    return _call("holders", table, None, "where => ''")
+
+
 def try_statement(table: TablePath) -> str:
     """It tries a script on a branch; the person writes the file."""
     return _call("try", table, None, "file => ''")

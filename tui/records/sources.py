@@ -110,7 +110,9 @@ def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[obje
     return Records(list(enumerate(rows)), lambda numbered: numbered[1], lambda numbered: numbered[0])
 
 
-RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space"]
+RecordKind = Literal[
+    "snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space", "operation"
+]
 
 
 class RecordKey(msgspec.Struct, frozen=True):

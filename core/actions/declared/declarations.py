@@ -83,6 +83,7 @@ DECLARED: dict[str, Declaration] = {
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (Branch("branch", "Branch of the table; main when left out.", follows=False),),
             result="AutoSavepointDone",
+            has_no_note=True,
         ),
         Declaration(
             "branches.create_branch",
@@ -424,6 +425,9 @@ DECLARED: dict[str, Declaration] = {
             "undo.restore",
             "Undo or redo until an operation of the log is the last that counts.",
             (OperationNumber("to", "Number of the operation; 0 for before all of them.", required=True),),
+            key=Key(
+                "W", "act.restore", "back to it", "go back to this operation", "goes back to an operation"
+            ),
             result="Restored",
         ),
         Declaration(

@@ -31,6 +31,7 @@ from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
 from paimark.core.table.records import COMMIT_USER, ROWLESS, Snapshot, TableSchema
@@ -84,7 +85,8 @@ def key_values(pairs: Iterable[str], word: str) -> dict[str, str]:
 def written_by(commit: Snapshot) -> str:
     """Who made a commit: the engine with its job, as far as the snapshot tells."""
     if commit.commit_user.startswith(COMMIT_USER):
-        return "Paimark"
+        author = note_of(commit).author
+        return f"Paimark ({author})" if author else "Paimark"
     job = job_of(commit.commit_user)
     return engine_name(commit.writer_version) + (f" ({job})" if job else "")
 
