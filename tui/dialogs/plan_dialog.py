@@ -150,7 +150,8 @@ class PlanDialog(Dialog[Outcome | None]):
         event.stop()
         if self._state in ("applying", "done"):
             return
-        if event.input is not self._fields.confirmation.input:
+        is_said = self._fields.is_message(event.input) and not self._fields.problem
+        if event.input is not self._fields.confirmation.input and not (is_said and self._plan is not None):
             # The arguments differ from those of the plan: it can't be applied any more, nor can one that is
             # still being made.
             if self._plan is not None:
@@ -317,7 +318,7 @@ class PlanDialog(Dialog[Outcome | None]):
             session.jobs,
             session.show_change,
             self._action,
-            plan,
+            self._fields.noted(plan),
         )
         self._watch(change)
 
