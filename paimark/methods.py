@@ -23,6 +23,7 @@ from paimark.results import (
     Result,
     Reverted,
     RolledBack,
+    RowsEdited,
     RowsRestored,
     SavepointCreated,
     SavepointDeleted,
@@ -567,6 +568,41 @@ class TableMethods(ABC):
             where=where,
             partition=partition,
             keys=keys,
+            on_conflict=on_conflict,
+            resolve=resolve,
+            branch=branch,
+            message=message,
+            author=author,
+        )
+
+    def edit_rows(
+        self,
+        *,
+        file: str,
+        read_at: str | None = None,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> RowsEdited:
+        """Change cells of rows with a key, add rows and delete rows, as one commit. An edit is {"key":
+        {"id": 42}, "set": {"price": 5}}, or with "add" and the cells of a new row, or with "delete":
+        true. Paimon's library makes the commit, which starts Spark.
+
+        file: File of the edits, a JSON object a line.
+        read_at: The version that the rows were read at; the newest when left out.
+        on_conflict: What a row gets that changed since: fail (nothing is written), now or edited.
+        resolve: File of conflicts with what is chosen for each.
+        branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do(
+            "edit-rows",
+            RowsEdited,
+            file=file,
+            read_at=read_at,
             on_conflict=on_conflict,
             resolve=resolve,
             branch=branch,

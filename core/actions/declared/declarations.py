@@ -383,6 +383,26 @@ DECLARED: dict[str, Declaration] = {
             asks=True,
         ),
         _moving_main(
+            "repair.edit_rows",
+            "Change cells of rows with a key, add rows and delete rows, as one commit.",
+            (
+                FileName("file", "File of the edits, a JSON object a line.", required=True),
+                Text("read_at", "The version that the rows were read at; the newest when left out."),
+                Choice(
+                    "on_conflict",
+                    "What a row gets that changed since: fail (nothing is written), now or edited.",
+                    default="fail",
+                    among=("fail", "now", "edited"),
+                ),
+                _RESOLVE,
+                _BRANCH,
+            ),
+            more='An edit is {"key": {"id": 42}, "set": {"price": 5}}, or with "add" and the cells of a '
+            'new row, or with "delete": true. Paimon\'s library makes the commit, which starts Spark.',
+            result="RowsEdited",
+            asks=True,
+        ),
+        _moving_main(
             "undo.undo",
             "Take back the last change that can be taken back.",
             (Flag("replacement", "The last replacement, though main moved on since a merge."),),
