@@ -62,4 +62,7 @@ GOALS: Mapping[str, Goal] = {
         "one row in a hundred deleted, updated, merged, and a full compaction",
         (("benchmarks.spark_changes",),),
     ),
+    "P20": Goal(
+        "since when, what happened to a row, and a hundred rows as they were", (("benchmarks.repair",),)
+    ),
 }

@@ -1,10 +1,11 @@
 """DELETE, UPDATE and MERGE of one row in a hundred, and a full compaction, beside stock Paimon (P14).
 
 `python -m benchmarks.spark_changes [--rows N] [--rounds R] [--changes C ...]`. The table has a key and six
-runs that overlap. Each change is made to a copy of its own, of which nothing was read before; the plan is a
-part of ours, with the count of rows that it shows. Rounds are interleaved, times are medians, CPU is that of
-all processes, and both sides' rows are compared. The peer is the bare library: threads of its own, no SQL.
-At the end it prints the memory that the engine held at most. It needs a JDK and Maven.
+runs that overlap. Each change is made to a copy of its own, of which nothing was read before. The plan is a
+part of ours: as after `--yes`, and as one that is `asked`, with the count of rows that a person reads.
+Rounds are interleaved, times are medians, CPU is that of all processes, and the rows are compared. The peer
+is the bare library: threads of its own, no SQL. At the end it prints the memory that the engine held at most.
+It needs a JDK and Maven.
 """
 
 from __future__ import annotations
@@ -53,22 +54,31 @@ def write_table(library: Library, warehouse: Path, rows: int) -> None:
         library.do("write", "bench", TABLE, rows // 4 + number, 5, rows // 7, "keep")
 
 
-def change(engine: Engine, sql: str) -> None:
-    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None)):
+def change(engine: Engine, sql: str, *, asks: bool) -> None:
+    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None, asks=asks)):
         if isinstance(event, Failed):
             raise SystemExit(f"{sql}: {event.message} {event.hint}")
 
 
 def ours(sides: Sides, what: str, table: str, keys: int, count: int) -> Cost:
     sql = CHANGES[what].format(table=table, keys=keys, count=count)
-    return timed(partial(change, sides.engine, sql))
+    return timed(partial(change, sides.engine, sql, asks=False))
+
+
+def asked(sides: Sides, what: str, table: str, keys: int, count: int) -> Cost:
+    sql = CHANGES[what].format(table=table, keys=keys, count=count)
+    return timed(partial(change, sides.engine, sql, asks=True))
 
 
 def theirs(sides: Sides, what: str, table: str, keys: int, count: int) -> Cost:
     return sides.library.cost(what, *table.split("."), keys, count)
 
 
-WAYS: dict[str, Callable[[Sides, str, str, int, int], Cost]] = {"ours": ours, "library": theirs}
+WAYS: dict[str, Callable[[Sides, str, str, int, int], Cost]] = {
+    "ours": ours,
+    "asked": asked,
+    "library": theirs,
+}
 
 
 def measure(sides: Sides, given: argparse.Namespace) -> Costs:
@@ -84,7 +94,7 @@ def measure(sides: Sides, given: argparse.Namespace) -> Costs:
                 # The first round warms up.
                 if number:
                     costs[TABLE, what, way].append(cost)
-            if rows["ours"] != rows["library"]:
+            if any(each != rows["library"] for each in rows.values()):
                 raise SystemExit(f"{what}: {rows}")
     return costs
 

@@ -21,7 +21,7 @@ from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
 from paimark.core.table.operations import CheckResult
 from paimark.core.table.trash import DroppedTable
 from paimark.core.travel.version import SupportsTimeTravel
-from paimark.records import Branch, Field, FirstRows, Operation, RowChange, Schema, Snapshot, Tag
+from paimark.records import Branch, Field, FirstRows, Holder, Operation, RowChange, Schema, Snapshot, Tag
 from paimark.results import *
 from paimark.savepoint_manager import SavepointManager
 from paimark.savepoints import ManifestFile, Savepoint
@@ -43,6 +43,7 @@ __all__ = [
     "Field",
     "FileMissing",
     "FirstRows",
+    "Holder",
     "Item",
     "ManifestFile",
     "NotFound",

@@ -29,7 +29,7 @@ from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times import epoch_ms
 from paimark.core.travel.version import resolve_time
-from paimark.records import Branch, FirstRows, Operation, RowChange, Schema, Snapshot, Tag, schema_of
+from paimark.records import Branch, FirstRows, Holder, Operation, RowChange, Schema, Snapshot, Tag, schema_of
 from paimark.results import Tried, result_of
 from paimark.savepoints import Savepoint
 from paimark.session import tell, warn, warn_left_out
@@ -179,6 +179,21 @@ class Table(TableActions):
                 )
                 for each in islice(search.find(context.progress), limit)
             ]
+
+    def holders(
+        self, condition: str | None = None, *, key: Mapping[str, object] | None = None
+    ) -> list[Holder]:
+        """The versions that still have rows of a condition, `price < 0`, or of a key, `{"order_id": 42}`.
+
+        They are in the order in which their commands can be run; then no file has the rows any more. Nothing
+        is deleted. Each version is counted, in Spark.
+        """
+        from paimark.core.statements.questions.holders import Holders
+
+        values = None if key is None else {name: str(value) for name, value in key.items()}
+        with self._session.acting() as context:
+            found = list(Holders(context, self._path, condition, values).find(context.progress))
+        return [Holder(each.what, each.name, each.snapshot_id, each.rows, each.commands) for each in found]
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
         """The table at a version, or at the newest if none is named.

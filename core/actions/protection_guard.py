@@ -62,11 +62,21 @@ def leaving(files: Files, root: Root, staying: Collection[str]) -> tuple[Taken, 
 
 def refusals(files: Files, table: TablePath, takes: Iterable[Taken]) -> list[Refusal]:
     """A refusal for each protected thing that is taken. Raises `Corrupt`."""
+    return [_refusal(table, each) for each in against(files, table, takes)]
+
+
+def against(files: Files, table: TablePath, takes: Iterable[Taken]) -> list[Protected]:
+    """The protected things that are taken. Raises `Corrupt`."""
     takes = tuple(takes)
     if not takes or not (known := protected(files, table)):
         return []
     main = main_branch_name(files, table)
-    return [_refusal(table, each) for each in known if any(_is_of(each, taken, main) for taken in takes)]
+    return [each for each in known if any(_is_of(each, taken, main) for taken in takes)]
+
+
+def unprotect(table: TablePath, thing: Protected) -> str:
+    """The command that ends a protection."""
+    return shell_line(["paimark", "unprotect", table.full_name, *arguments_of(thing)])
 
 
 def arguments_of(thing: Protected) -> list[str]:
@@ -102,6 +112,5 @@ def _is_of(thing: Protected, taken: Taken, main: str | None) -> bool:
 
 
 def _refusal(table: TablePath, thing: Protected) -> Refusal:
-    command = shell_line(["paimark", "unprotect", table.full_name, *arguments_of(thing)])
     reason = f"{capitalised(thing.said)} is protected by {thing.user}: {thing.reason}"
-    return Refusal(reason, f"`{command}` ends that.", "protected")
+    return Refusal(reason, f"`{unprotect(table, thing)}` ends that.", "protected")

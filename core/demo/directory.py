@@ -15,6 +15,8 @@ from paimark.core.errors import Refused, Unavailable
 MARKER = ".paimark-demo"
 DATABASE = "shop"
 TABLES = ("customers", "events", "orders")
+# What the tour writes beside the database, for `try`.
+SCRIPT, CHECKS = "tour-repair.sql", "tour-checks.sql"
 # What is built, or moved aside, lies in a directory of such a name until it is finished.
 UNFINISHED = ".paimark-demo-"
 

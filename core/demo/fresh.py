@@ -11,8 +11,10 @@ from paimark.core.actions.context import open_context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.said import final
 from paimark.core.demo.directory import (
+    CHECKS,
     DATABASE,
     MARKER,
+    SCRIPT,
     TABLES,
     alone,
     made_tables,
@@ -93,6 +95,7 @@ def _open_elsewhere(directory: Path) -> Iterator[Refusal]:
 def _kept(directory: Path) -> Iterator[str]:
     """What lies in the directory beside the demo's tables."""
     names = {entry.name for entry in os.scandir(directory) if not entry.name.startswith(MARKER)}
+    names -= {SCRIPT, CHECKS}
     database = directory / f"{DATABASE}.db"
     tables = os.listdir(database) if database.is_dir() else []
     others = [f"{DATABASE}.{each}" for each in sorted(tables) if each not in TABLES]

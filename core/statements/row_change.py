@@ -90,7 +90,7 @@ class RowChanges(RowStatement):
         if not is_refused and any(unseen_files(context.files, self.table, state.schema, state.head.snapshot)):
             reason = f"{self.table.full_name} has rows that nobody sees before they are compacted"
             return Effects(headline, refusals=(Refusal(reason, COMPACT_FIRST),))
-        rows = None if is_refused else self._meant(context)
+        rows = self._meant(context) if context.counts and not is_refused else None
         if rows == 0:
             return Effects(headline, items=(nothing_lost("no row is meant"),))
         lost = _lost(command, records, unit) if rows is None else _lost(command, rows, "row", "")

@@ -50,6 +50,8 @@ READING = {
         "branches": "(self) -> 'list[Branch]'",
         "history": "(self, key: 'Mapping[str, object]', *, branch: 'str | None' = None,"
         " limit: 'int | None' = None) -> 'list[RowChange]'",
+        "holders": "(self, condition: 'str | None' = None, *, key: 'Mapping[str, object] | None' = None)"
+        " -> 'list[Holder]'",
         "when": "(self, condition: 'str', *, branch: 'str | None' = None, old: 'str | None' = None,"
         " new: 'str | None' = None) -> 'FirstRows'",
         "operations": "(self) -> 'list[Operation]'",

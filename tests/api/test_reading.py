@@ -60,7 +60,7 @@ def test_lists_have_what_the_system_tables_have(warehouse: Path, orders: paimark
     assert field_values(orders.snapshots()) == expected("snapshots")[::-1]
     assert [each.snapshot_id for each in orders.snapshots(limit=2)] == [5, 4]
     # After the columns come the fields of its file.
-    assert [each[:10] for each in field_values(orders.savepoints())] == expected("savepoints")
+    assert [each[:11] for each in field_values(orders.savepoints())] == expected("savepoints")
     assert field_values(orders.tags()) == expected("tags")
     assert field_values(orders.branches()) == expected("branches")
     assert field_values(orders.operations()) == expected("operations")

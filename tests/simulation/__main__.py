@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.simulation.actors.operations import MOVES
 from tests.simulation.actors.server import Differing, Server, opener
 from tests.simulation.formats import Lean
 from tests.simulation.judging.mirror import dump
@@ -141,7 +142,9 @@ def _crashes(arguments: argparse.Namespace) -> Iterator[Attempt]:
             continue
         if arguments.case not in (None, case.name):
             continue
-        found = CrashPoints(case, arguments.store or "local", opened)
+        # A disk moves a table in one step, and an object store in a hundred.
+        kind: StoreKind = arguments.store or ("s3" if case.action in MOVES else "local")
+        found = CrashPoints(case, kind, opened)
         points = found.late_points() if arguments.late else found.points()
         if arguments.point:
             points = chain(found.points(), found.late_points())
@@ -151,10 +154,8 @@ def _crashes(arguments: argparse.Namespace) -> Iterator[Attempt]:
                     continue
             elif number % arguments.every or (is_known_fault(point) and not arguments.all):
                 continue
-            store = f" --store {arguments.store}" if arguments.store else ""
-            yield Attempt(
-                f"--point {str(point)!r}{store}", partial(found.run, point), partial(getattr, found, "trace")
-            )
+            replay = f"--point {str(point)!r} --store {kind}"
+            yield Attempt(replay, partial(found.run, point), partial(getattr, found, "trace"))
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ class BrowseScreen(Backdrop):
 
     def _make_room(self, tab: Tab) -> None:
         """Hide the tables until Escape, for tabs that need the whole width of a narrow terminal."""
-        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE), "-savepoints")
+        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE, Tab.OPERATIONS), "-savepoints")
 
     def expect(self, target: Target) -> None:
         """Show a table whose newest snapshots are being read already, so that they are not read twice."""
@@ -259,6 +259,13 @@ class BrowseScreen(Backdrop):
 
         if self.target is not None:
             await self.prepare_statement(when_statement(self.target.table, self.target.branch))
+
+    async def ask_holders(self) -> None:
+        """Put a question into the query pane: which versions still have rows of a condition."""
+        from paimark.tui.query.asking import holders_statement
+
+        if self.target is not None:
+            await self.prepare_statement(holders_statement(self.target.table))
 
     async def ask_try(self) -> None:
         """Put a statement into the query pane that tries a script on a branch."""

@@ -4,110 +4,131 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from paimark.core.demo.directory import DATABASE
+from paimark.core.demo.directory import CHECKS, DATABASE, SCRIPT
+from paimark.core.quoting import literal
 from paimark.core.table.layout import TablePath
-from paimark.tui.session import Target
-from paimark.tui.tabs import Tab
 
 TABLE = TablePath(DATABASE, "orders")
 # The last good load of the demo, and the faulty one after it.
 GOOD, FAULTY = 11, 12
+# The person's first try forgets some rows.
+_SCRIPTS = {
+    "try": "UPDATE {this} SET price = abs(price) WHERE price < 0 AND status = 'paid';\n",
+    "again": "UPDATE {this} SET price = abs(price) WHERE price < 0;\n",
+}
+_CHECKS = """\
+-- name: no price below zero
+SELECT * FROM {this} WHERE price < 0;
+
+-- name: nothing but prices changes
+CHANGES ONLY price;
+"""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What the person did since the step began. `row` and `compared` are snapshot ids; `compared` also has
-    names of branches."""
+    """What the person did since the step began. `answered` is the statement that was answered in view, and
+    `compared` has ids of snapshots and names of branches. `tried` are actions that ended, as they should or
+    not, and `applied` the arguments of those that did."""
 
-    target: Target | None = None
-    tab: Tab = Tab.SNAPSHOTS
-    row: int | None = None
+    answered: str = ""
     compared: frozenset[int | str] = frozenset()
+    tried: frozenset[str] = frozenset()
     applied: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    is_repaired: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Values for the texts: a `time` with right prices, in the format of `@`, and the person's `branch`."""
+    """Values for the texts: the person's `branch`, and the `directory` of the demo."""
 
-    time: str
     branch: str = "repair"
+    directory: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """`text` has placeholders for keys by the ids of their bindings, `{0[act.branch]}`, and for `Known`,
-    `{1.branch}`."""
+    `{1.branch}`. A step with a `statement` offers to write that; then `written` takes the place of `text`.
+    """
 
     name: str
     title: str
     text: str
     is_done: Callable[[Seen, Known], bool]
+    statement: Callable[[Known], str] | None = None
+    written: str = ""
 
 
 def _is_compared(seen: Seen, *both: int | str) -> bool:
     return set(both) <= seen.compared
 
 
-def repair_statement(known: Known) -> str:
-    """The statement that puts the prices right on the person's branch."""
-    return f"UPDATE {Target(TABLE, known.branch).sql_name}\nSET price = abs(price)\nWHERE price < 0"
+def _try_statement(known: Known, more: str = "") -> str:
+    script, checks = (f"{known.directory}/{name}" for name in (SCRIPT, CHECKS))
+    return (
+        f"CALL sys.try(table => '{TABLE.full_name}', publish => 'no',{more}\n"
+        f"  file => {literal(script)},\n  check => {literal(checks)})"
+    )
 
-
-# Replaces the text of the step "repair" once the statement is in the query pane.
-WRITTEN = (
-    "The UPDATE changes only the prices below zero. {0[query.run]} runs it: the plan counts its rows."
-    " {0[dialog.confirm]}, shop.orders and enter confirm it, {0[dialog.apply]} applies, in some seconds."
-)
 
 STEPS = (
     Step(
-        "history",
-        "bad prices",
-        "Customers say that orders have prices below zero. Since when? Press {0[tab.timeline]} for the"
-        " history of the table and its branches, newest on top.",
-        lambda seen, known: seen.tab is Tab.TIMELINE and _is_of_table(seen),
+        "when",
+        "since when?",
+        "Customers say that orders have prices below zero. Since when? {0[tour.next]} writes the question.",
+        lambda seen, known: "sys.when" in seen.answered,
+        lambda known: f"CALL sys.when(table => '{TABLE.full_name}', condition => 'price < 0')",
+        "{0[query.run]} asks: the rows with such prices are counted in some versions, by halves. The answer"
+        " is the first version that has them.",
     ),
     Step(
-        "when",
-        "find when",
-        "On {1.time} they were right. Press {0[timeline.jump]}, type {1.time} and press enter: the cursor"
-        " goes to what the table was then.",
-        lambda seen, known: seen.tab is Tab.TIMELINE and seen.row == GOOD,
+        "history",
+        "what happened to a row",
+        "It began with load 12, and the load before is good. What did it do? {0[tour.next]} writes a query"
+        " for such rows.",
+        lambda seen, known: "sys.history" in seen.answered,
+        lambda known: f"SELECT * FROM {TABLE.full_name}\nWHERE price < 0 ORDER BY order_id",
+        "{0[query.run]} runs it, {0[browse.up]} goes to its rows. {0[query.row]} on one of them asks what"
+        " happened to that order; {0[query.run]} again runs that.",
     ),
     Step(
         "compare",
         "look at the difference",
-        "Snapshot 11 is the last good one: {0[browse.mark]} marks it. Go up to 12 on main, mark that with"
-        " {0[browse.mark]} as well, and press {0[browse.diff]}: the rows in which the two differ.",
+        "So load 12 turned prices negative. What else? Press {0[browse.up]} and {0[tab.snapshots]}, mark 12"
+        " and 11 with {0[browse.mark]}, and press {0[browse.diff]}: the rows in which the two differ.",
         lambda seen, known: _is_compared(seen, GOOD, FAULTY),
     ),
     Step(
-        "branch",
-        "a branch",
-        "So load 12 turned prices negative. Press {0[tab.snapshots]} for the snapshots. On the newest press"
-        " {0[act.branch]}, type {1.branch}, press enter: it becomes a branch, as {0[dialog.apply]} applies.",
-        lambda seen, known: "create-branch" in seen.applied,
+        "try",
+        "try a repair",
+        "Now repair it, aside of main. {0[tour.next]} writes an UPDATE and two checks into files,"
+        " and the statement that tries them on a branch.",
+        lambda seen, known: "try" in seen.tried,
+        _try_statement,
+        "{0[query.run]} plans it, {0[dialog.apply]} applies, in some seconds: a branch, the UPDATE on it,"
+        " the checks. A check will fail, and main stays as it is.",
     ),
     Step(
-        "repair",
-        "repair",
-        "{1.branch} has the rows of main, and main goes on beside it. {0[tour.next]} writes an UPDATE that"
-        " puts the prices on {1.branch} right.",
-        lambda seen, known: seen.is_repaired,
+        "again",
+        "a check failed",
+        "The UPDATE was of paid orders only, so others are still wrong: good that it was tried."
+        " {0[tour.next]} writes it without that condition, for branch {1.branch}.",
+        lambda seen, known: "try" in seen.applied,
+        lambda known: _try_statement(known, f" name => {literal(known.branch)},"),
+        "{0[query.run]} plans it, {0[dialog.apply]} applies. All checks hold now, and {1.branch} is right.",
     ),
     Step(
         "check",
-        "check it",
-        "Committed. Press {0[browse.up]} and {0[tab.branches]}, go to {1.branch} and press {0[browse.diff]}:"
-        " 600 rows differ from main, and only in the price.",
+        "look at it",
+        "Press {0[browse.up]} and {0[tab.branches]}, go to {1.branch} and press {0[browse.diff]}: 600 rows"
+        " differ from main, and only in the price.",
         lambda seen, known: _is_compared(seen, known.branch),
     ),
     Step(
         "replace",
-        "replace main",
+        "publish it",
         "Right prices, nothing else: it should be main. On {1.branch} press {0[act.replace]}. Read the plan:"
         " {1.branch} has all of main's commits, so nothing is lost, and {0[dialog.apply]} applies.",
         lambda seen, known: "replace-main-branch" in seen.applied,
@@ -129,5 +150,8 @@ STEPS = (
 )
 
 
-def _is_of_table(seen: Seen) -> bool:
-    return seen.target is not None and seen.target.table == TABLE
+def write_files(step: str, directory: str) -> None:
+    """The files that the statement of a step names. Raises `OSError`."""
+    if step in _SCRIPTS:
+        Path(directory, SCRIPT).write_text(_SCRIPTS[step])
+        Path(directory, CHECKS).write_text(_CHECKS)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import App
@@ -13,32 +15,29 @@ from textual.widget import Widget
 
 from paimark.core.demo.directory import MARKER
 from paimark.core.errors import NotFound, PaimarkError
-from paimark.core.figures import moment
-from paimark.core.table.lineage.forks import Side, find_fork
-from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.core.table.lineage.main_branch import branch_names
 from paimark.tui.memory import TourState
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import key
-from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.session import Session, Target
-from paimark.tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, WRITTEN, Known, Seen, Step, repair_statement
+from paimark.tui.session import Session
+from paimark.tui.tour.steps import STEPS, TABLE, Known, Seen, Step, write_files
 from paimark.tui.tour.tour_bar import TourBar
 from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot
 
 if TYPE_CHECKING:
     from paimark.core.travel.diff.diff import Difference
+    from paimark.tui.query.query_result import QueryResult
     from paimark.tui.screens.open_tabs import OpenTabs
     from paimark.tui.work.running_change import RunningChange
 
 _LOOK_SECONDS = 0.4
 # A second press within this time is a mistake: nobody has read the step in between.
 _TWICE_SECONDS = 0.4
-_HOUR_MS = 3_600_000
 _OFFER = (
-    "Bad prices came into shop.orders. Ten minutes: find when, look at what changed, repair it on a "
-    "branch, make that the main one, and take it back. Everything is real, and the plan of each change "
-    "is shown first."
+    "Bad prices came into shop.orders. Ten minutes: find when, see what happened, try a repair on a "
+    "branch with checks, make that the main one, and take it back. Everything is real, and the plan of "
+    "each change is shown first."
 )
 
 
@@ -73,9 +72,10 @@ class Tour:
         self._timer: Timer | None = None
         self._has_written = False
         self._asked_at = 0.0
+        # What was in view when the step began.
         self._difference = guided.compared
+        self._result: QueryResult | None = None
         self._reading: Slot[Known] = Slot(app, "tour", self._begin, self._cannot)
-        self._watching: Slot[bool] = Slot(app, "tour-repair", self._looked, lambda error: None)
 
     @property
     def running(self) -> bool:
@@ -165,25 +165,35 @@ class Tour:
         self._asked_at = time.monotonic()
 
     async def _go_on(self) -> None:
-        """Skip the step; in the step "repair" first write the statement for the person."""
+        """Skip the step; if it has a statement, first write that for the person."""
         if not self.running or self._known is None:
             self._say(f"{self._keys['app.palette']} tour {self._begins} the tour")
-        elif STEPS[self._step].name == "repair" and not self._has_written:
+            return
+        step = STEPS[self._step]
+        if step.statement is not None and not self._has_written:
+            try:
+                write_files(step.name, self._known.directory)
+            except OSError as error:
+                self._say(f"{self._known.directory} can't be written to: {error.strerror}", "warn")
+                return
             self._has_written = True
-            await self._guided.prepare_statement(repair_statement(self._known))
+            await self._guided.prepare_statement(step.statement(self._known))
             self._tell()
         elif self._step < len(STEPS) - 1:
             self._go_to(self._step + 1)
 
     def saw(self, change: RunningChange) -> None:
         """Note a change that has ended."""
-        if self.running and change.outcome is not None and change.plan.table == TABLE.full_name:
+        if not self.running or change.plan.table != TABLE.full_name:
+            return
+        self._seen.tried |= {change.action.name}
+        if change.outcome is not None:
             self._seen.applied = {**self._seen.applied, change.action.name: change.plan.arguments}
-            self._look()
+        self._look()
 
     def _go_to(self, step: int) -> None:
         self._step, self._seen, self._has_written = step, Seen(), False
-        self._difference = self._guided.compared
+        self._difference, self._result = self._guided.compared, self._answered
         if self._known is not None:
             self._session.memory.keep_tour(TourState(STEPS[step].name, self._known.branch))
         self._tell()
@@ -194,46 +204,46 @@ class Tour:
         step, last = STEPS[self._step], self._step == len(STEPS) - 1
         skip = "" if last else f"{self._keys['tour.next']} {self._offered_by(step)}   "
         title = f"Tour {self._step + 1} of {len(STEPS)}: {step.title}"
-        text = (WRITTEN if self._has_written else step.text).format(self._keys, self._known)
+        text = (step.written if self._has_written else step.text).format(self._keys, self._known)
         self._show().tell(
             title, text, f"{skip}{self._keys['tour.leave']} {'closes' if last else 'leaves'} it"
         )
 
     def _offered_by(self, step: Step) -> str:
-        return "writes it" if step.name == "repair" and not self._has_written else "skips"
+        return "writes it" if step.statement is not None and not self._has_written else "skips"
+
+    @property
+    def _answered(self) -> QueryResult | None:
+        """The statement in view, if it was answered."""
+        from paimark.core.spark.protocol import Finished
+        from paimark.tui.panes.query import QueryPane
+
+        pane = self._guided.tabs.pane
+        result = pane.result if isinstance(pane, QueryPane) else None
+        return result if result is not None and isinstance(result.end, Finished) else None
 
     def _look(self) -> None:
         """Check what the person did, and go to the next step if this one is done."""
         seen, known = self._seen, self._known
         if known is None or not self.running:
             return
-        tabs = self._guided.tabs
-        pane = tabs.pane
-        seen.target, seen.tab = tabs.target, tabs.current
-        version = pane.current_version if isinstance(pane, RecordPane) else None
-        seen.row = None if version is None else version.snapshot_id
+        if (result := self._answered) is not None and result is not self._result:
+            seen.answered = result.statement
         difference = self._guided.compared
         if difference is not None and difference is not self._difference:
             sides = (difference.old, difference.new)
             ids = {each.snapshot.id for each in sides if each.snapshot is not None and each.name is not None}
             seen.compared = frozenset(ids | {each.root.label for each in sides})
         step = STEPS[self._step]
-        if step.name == "repair" and not self._watching.busy:
-            target = Target(TABLE, known.branch)
-            self._watching.ask(lambda report: report(_is_repaired(self._session, target)))
         if step.is_done(seen, known):
             self._done(step, known)
 
     def _done(self, step: Step, known: Known) -> None:
-        if step.name == "branch":
+        if step.name == "again":
             # Use the name that the person gave to the branch.
-            name = str(self._seen.applied["create-branch"].get("name") or known.branch)
-            self._known = Known(known.time, name)
+            name = str(self._seen.applied["try"].get("name") or known.branch)
+            self._known = replace(known, branch=name)
         self._go_to(self._step + 1)
-
-    def _looked(self, is_repaired: bool) -> None:
-        # The statement ends a little after its commit, and the next step needs Spark.
-        self._seen.is_repaired = is_repaired and self._session.room.state != "running"
 
 
 def _read_known(session: Session, branch: str | None) -> Known:
@@ -243,21 +253,9 @@ def _read_known(session: Session, branch: str | None) -> Known:
             "The tour leads over the demo, where all can be tried",
             "`make demo` or `paimark demo` builds it and opens it.",
         )
-    lineage = session.open(Target(TABLE)).lineage
-    good, faulty = (lineage.snapshot(number).time_millis for number in (GOOD, FAULTY))
-    middle = (good + faulty) // 2
     known = set(branch_names(session.files, TABLE))
     free = next(name for name in ("repair", *(f"repair{n}" for n in range(2, 1000))) if name not in known)
-    # To the hour, in the zone of `@`.
-    return Known(moment(middle - middle % _HOUR_MS)[:16], branch if branch in known and branch else free)
-
-
-def _is_repaired(session: Session, target: Target) -> bool:
-    """Whether the branch has a commit of its own. Raises `NotFound` if there is no such branch."""
-    files = session.files
-    sides = Side(files, main_root(files, TABLE)), Side(files, TABLE.root(target.branch))
-    fork = find_fork(*sides)
-    return fork is not None and bool(fork.ahead)
+    return Known(branch if branch in known and branch else free, os.path.abspath(session.settings.warehouse))
 
 
 def make_tour(

@@ -18,7 +18,7 @@ from paimark.core.actions.checks import (
 )
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.protection_guard import arguments_of
+from paimark.core.actions.protection_guard import arguments_of, unprotect
 from paimark.core.errors import NotFound, UsageError
 from paimark.core.figures import minute
 from paimark.core.quoting import shell_line
@@ -145,7 +145,7 @@ def _seen(before: Protected | None) -> str:
 def _command(table: TablePath, thing: Protected, before: Protected | None) -> str:
     """The command that protects it as before, or not at all."""
     if before is None:
-        return shell_line(["paimark", "unprotect", table.full_name, *arguments_of(thing)])
+        return unprotect(table, thing)
     return shell_line(
         ["paimark", "protect", table.full_name, *arguments_of(thing), "--reason", before.reason]
     )

@@ -84,6 +84,11 @@ def read_check_file(path: str, digest: str | None = None) -> CheckFile:
     return CheckFile(absolute(os.path.expanduser(path)), found, checks)
 
 
+def called(name: str) -> str:
+    """`check 2` of one without a name, else `check no negative prices`."""
+    return name if name.startswith("check ") else f"check {name}"
+
+
 def read_checks(text: str) -> tuple[Check, ...]:
     """The checks of a text. Raises `UsageError` for one that is no query."""
     checks: list[Check] = []

@@ -11,7 +11,7 @@ import msgspec
 
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of, version_of
-from paimark.core.actions.row_checks.check_file import MAIN, THIS, Check
+from paimark.core.actions.row_checks.check_file import MAIN, THIS, Check, called
 from paimark.core.errors import PaimarkError, Refused, reworded
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Ask, Version
@@ -21,6 +21,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.operations import CheckResult
 from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.text import capitalised
 from paimark.core.travel.version import resolve_latest
 
 # How many rows of a check that fails are kept.
@@ -107,7 +108,6 @@ def _naming(check: Check) -> Iterator[None]:
         try:
             yield
         except PaimarkError as error:
-            name = check.name if check.name.startswith("check ") else f"check {check.name}"
-            error.message = f"{name[:1].upper()}{name[1:]}: {error.message}"
+            error.message = f"{capitalised(called(check.name))}: {error.message}"
             error.args = (error.message,)
             raise

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Plan, Refusal
-from paimark.core.actions.row_checks.check_file import file_of_table, read_check_file
+from paimark.core.actions.row_checks.check_file import called, file_of_table, read_check_file
 from paimark.core.actions.row_checks.checking import CheckedRows, run_checks
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import CheckResult, checks_said
+from paimark.core.text import capitalised
 
 Argument = str | int | bool | None
 
@@ -81,7 +82,8 @@ def _refusals(results: tuple[CheckResult, ...], under: CheckedRows, path: str) -
         hint = "Repair the branch, and make a new plan."
     return tuple(
         Refusal(
-            f"Check {each.name} fails on {under.label}: {counted(each.rows, 'row')}, first {each.first[0]}",
+            f"{capitalised(called(each.name))} fails on {under.label}: "
+            f"{counted(each.rows, 'row')}, first {each.first[0]}",
             hint,
             "check-fails",
         )

@@ -177,9 +177,10 @@ class StandInEngine:
         require_head(self._files, target, latest)
         assert latest is not None
         delta, rows = change(latest.as_written())
-        if not delta:
+        empties = target.operation == "insert-overwrite"
+        if not delta and not empties:
             return None
-        kind = "APPEND" if self._world.keyed else "OVERWRITE"
+        kind = "APPEND" if self._world.keyed and not empties else "OVERWRITE"
         schema_id = target.table_schema.id
         prepared = self._writer.prepare(
             latest.as_written(), delta, schema_id, kind, target.commit_user, 2**63 - 1
@@ -191,6 +192,8 @@ class StandInEngine:
     def _changed_files(self, change: Changing, schema: dict[str, Any], head: dict[str, Any]) -> Changed:
         rows = self._world.commits[_of(head)].rows
         after, number = change.of_rows(rows), self._world.number()
+        if change.is_of_all:
+            return [Entry(DELETE, each) for each in self._writer.live(head)], after
         if not change.meant(rows) and change.name != "merge-into":
             return [], rows
         if self._world.keyed:

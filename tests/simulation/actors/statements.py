@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE of one key, as the simulation runs them: their SQL, and what they come to."""
+"""DELETE, UPDATE and MERGE of one key, and TRUNCATE, as the simulation runs them: SQL, and what they do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from paimark.core.actions.registry import Action, action
 from paimark.core.statements.row_change import action_of_change
+from paimark.core.statements.tables import action_of_table_statement
 from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.tables import is_of_table
 from tests.simulation.formats import KEY, VALUE, Rows
 from tests.simulation.world import TABLE
 
@@ -20,6 +22,8 @@ _SQL = {
         f"MERGE INTO {{table}} t USING {_MERGED} s ON t.{KEY} = s.{KEY} "
         f"WHEN MATCHED THEN UPDATE SET {VALUE} = s.{VALUE} WHEN NOT MATCHED THEN INSERT *"
     ),
+    # As its plan and its operation are called.
+    "insert-overwrite": "TRUNCATE TABLE {table}",
 }
 STATEMENTS = tuple(_SQL)
 _NUMBERS = re.compile(
@@ -46,7 +50,8 @@ class Changing(NamedTuple):
     @classmethod
     def of_sql(cls, sql: str) -> Changing:
         """Of a statement, or of the query that counts its rows."""
-        words = {"DELETE": "delete-from", "UPDATE": "update", "MERGE": "merge-into"}
+        words = {word: name for name, text in _SQL.items() for word in text.split()[:1]}
+        words["INSERT"] = words.pop("TRUNCATE")
         named, numbers, keys = _BRANCH.search(sql), _NUMBERS.search(sql), _KEY.search(sql)
         key, value = 0, 0
         if numbers is not None and numbers["of"]:
@@ -62,19 +67,28 @@ class Changing(NamedTuple):
 
     def of_rows(self, rows: Rows) -> Rows:
         """The rows after it."""
+        if self.is_of_all:
+            return ()
         if self.name == "delete-from":
             return tuple(each for each in rows if each[0] != self.key)
         changed = [(key, self.value if key == self.key else value) for key, value in rows]
         is_new = self.name == "merge-into" and not self.meant(rows)
         return tuple(sorted([*changed, *([(self.key, self.value)] if is_new else [])]))
 
+    @property
+    def is_of_all(self) -> bool:
+        return self.name == "insert-overwrite"
+
     def meant(self, rows: Rows) -> int:
-        return sum(key == self.key for key, _ in rows)
+        return len(rows) if self.is_of_all else sum(key == self.key for key, _ in rows)
 
 
 def action_called(name: str, arguments: Mapping[str, object]) -> tuple[Action, Mapping[str, object]]:
     """An action, or a statement as one; and the arguments that it takes beside the table."""
     if name not in _SQL:
         return action(name), arguments
-    called, _ = action_of_change(read_statement(Changing.of(name, arguments).sql))
+    statement = read_statement(Changing.of(name, arguments).sql)
+    if is_of_table(statement):
+        return action_of_table_statement(statement, None)[0].action, {}
+    called, _ = action_of_change(statement)
     return called.action, {}

@@ -239,7 +239,9 @@ class Outcomes:
         root = _written(operation)
         if moves := _moves_of(operation, root):
             assert len(moves) == 1, f"{root.label} moved more than once"
-            wanted = Changing.of(operation.action, operation.arguments).of_rows(self.rows(moves[0].before))
+            # What it was made on: it may have come late, to a branch that is gone.
+            on = self._world.commits[_sure(moves[0].after)].parent
+            wanted = Changing.of(operation.action, operation.arguments).of_rows(self.rows(on))
             assert self.rows(moves[0].after) == wanted, f"{root.label} has {self.rows(moves[0].after)}"
 
     def repaired(self, operation: Operation) -> None:

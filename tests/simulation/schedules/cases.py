@@ -133,6 +133,8 @@ CASES = (
     ),
     Case("rows are merged", "merge-into", {"key": 1, "value": 70}),
     Case("a new key is merged", "merge-into", {"key": 7, "value": 70}, keyed=True),
+    Case("all rows go", "insert-overwrite"),
+    Case("all rows of keys on a branch go", "insert-overwrite", {"branch": "b"}, _BRANCH, keyed=True),
     Case("undo of rows that went", "undo", {}, (_act("delete-from", key=1), _act("compact"))),
     Case("undo of rows that changed", "undo", {}, (_act("update", key=2, value=70),), keyed=True),
     Case("commit is taken back", "revert", {"snapshot": 3}),

@@ -99,6 +99,9 @@ def test_a_plan_tells_what_goes_and_undo_gives_it_back(context: Context, engine:
     changes, plan = planned(context, f"DELETE FROM {scene.name} WHERE v = 10")
     assert plan.action == "delete-from" and plan.headline == f"Delete rows of main of {scene.name}."
     assert item(plan, "rows-replaced").text == "1 row"
+    # Without a scan, where nobody reads it before he agrees.
+    unread = replace(context, counts=False, engine=None)
+    assert item(changes.plan(unread, changes.table, {}), "rows-replaced").text == "at most 3 records"
     outcome = changes.apply(context, plan, lambda line: None)
     assert outcome.result == {"snapshot_id": 2, "rows_deleted": 1, "rows_updated": 0, "rows_inserted": 0}
     assert outcome.undo == f"paimark undo {scene.name}"

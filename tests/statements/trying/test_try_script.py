@@ -20,7 +20,9 @@ from paimark.core.statements.trying.try_script import TRY_SCRIPT
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.operations import read_operations
-from tests.actions.acting import context_on, done
+from tests.actions.acting import context_on, done, planned
+from tests.faults.fault_files import Death, FaultFiles
+from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
 
 _numbers = count(1)
@@ -202,3 +204,29 @@ def test_an_interrupted_try_leaves_main_whole_and_says_what_stays(
         assert is_there == any(told.startswith(said) for told in trying.told), trying.told
     assert trying(script, name="whole").undo
     assert prices(context, table) == after
+
+
+# Of the 60 to 90 writes of a try some are of the branch, some of the statement, and some publish it.
+@pytest.mark.parametrize("table", ["keyed"], indirect=True)
+@pytest.mark.parametrize("publish", long_but(["merge", "replace"], "replace"))
+@pytest.mark.parametrize("write", long_but([2, 6, 9, 12, 16, 20, 25, 30], "9", "20"))
+def test_a_killed_try_is_recovered_and_main_has_all_or_nothing(
+    context: Context, table: TablePath, trying: Trying, publish: str, write: int
+) -> None:
+    trying.context = replace(context, files=FaultFiles(context.files, write))
+    with pytest.raises(Death):
+        trying(REPAIR, publish=publish)
+    assert prices(context, table) in ({1: 10.0, 2: -1.0}, {1: 10.0, 2: 1.0})
+    done(context, "recover", table=table)
+    assert planned(context, "recover", table=table).empty
+    now = prices(context, table)
+    if main_root(context.files, table).branch == "aside" or now[2] == 1.0:
+        done(context, "undo", table=table)
+        assert prices(context, table) == {1: 10.0, 2: -1.0}
+    else:
+        assert now == {1: 10.0, 2: -1.0}
+    if "aside" in branch_names(context.files, table):
+        done(context, "delete-branch", table=table, name="aside")
+    trying.context = context
+    trying(REPAIR, publish=publish)
+    assert prices(context, table) == {1: 10.0, 2: 1.0}

@@ -60,6 +60,7 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
                 "chart", "records, files and bytes over time, or a histogram", "C", browse.action_chart
             ),
             PaletteEntry("when", "since when there are rows of a condition", "", browse.ask_when),
+            PaletteEntry("holders", "which versions still have rows of a condition", "", browse.ask_holders),
             PaletteEntry("try", "a script on a branch, checked, and published", "", browse.ask_try),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("expiry off", "switch stock expiry off on the branch", "P", browse.action_protect),

@@ -1,0 +1,187 @@
+"""`holders`: which versions still have rows of a condition, and the commands after which no file has them.
+
+The commands are in the order in which they can be run: branches stand on tags, and an expiry frees what
+nothing else keeps. Each is an action with a plan of its own, which says what else goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+import msgspec
+
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Taken
+from paimark.core.actions.protection_guard import against, unprotect
+from paimark.core.actions.repair.meant import values_condition
+from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.said import consumers_of
+from paimark.core.errors import Refused, UsageError
+from paimark.core.quoting import shell_line
+from paimark.core.statements.questions.one_version import VersionQuery
+from paimark.core.table.definition.kind_signs import is_on
+from paimark.core.table.layout import MAIN, PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.read_tags import is_of_read
+from paimark.core.table.records import Snapshot, commit_key
+from paimark.core.travel.when import Version, require_condition
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A version with `rows` of the condition. `commands` let it go.
+
+    `what` is branch, tag, savepoint, newest (main's newest rows), snapshots (some of main, the last of them
+    `snapshot_id`, the most rows of one), or files: what holds rows that are deleted in all versions.
+    """
+
+    what: str
+    name: str
+    snapshot_id: int
+    rows: int
+    commands: tuple[str, ...] = ()
+
+
+Counted = tuple[Snapshot, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """A search in all roots: by a condition, or by the values of columns (`{"order_id": "42"}`)."""
+
+    context: Context
+    table: TablePath
+    where: str | None = None
+    key: Mapping[str, str] | None = None
+
+    def find(self, progress: Progress) -> Iterator[Holder]:
+        """Those that have such rows, in the order in which they can be let go. Each commit is counted once.
+
+        A branch is read with its own columns. Raises `UsageError` unless one of both is given, and `Refused`.
+        """
+        if (self.where is None) == (not self.key):
+            raise UsageError("The rows are given by a condition or by a key", "Write --where, or --key C=V.")
+        files = self.context.files
+        main, known = main_root(files, self.table), dict[tuple[int, str, str], int]()
+        others = [each for each in all_roots(files, self.table) if each != main]
+        if self.table.root() in others:
+            hint = f"Run `paimark rescue-commits {self.table.word} --name BRANCH` first: it is searched then."
+            raise Refused(f"A stale writer left commits in the directory of {self.table.full_name}", hint)
+        staying = [main]
+        is_held = False
+        with engine_of(self.context) as engine:
+            for root in (*others, main):
+                schema = Lineage(files, root).require_schema()
+                condition = values_condition(schema, self.key) if self.key else (self.where or "").strip()
+                bracketed = require_condition(condition)
+                query = VersionQuery(self.context, engine, root, schema, "count(*) AS n", bracketed, progress)
+                counts = _Counts(query, known)
+                found = self._of_main(counts, condition) if root == main else self._of_branch(root, counts)
+                stays = True
+                for each in found:
+                    is_held, stays = True, False
+                    yield each
+                staying += [root] if stays and root != main else []
+        if is_held:
+            newest = Lineage(files, main).latest_id() or 0
+            commands = (each for root in staying for each in self._emptied(root, is_main=root == main))
+            yield Holder("files", MAIN, newest, 0, tuple(commands))
+
+    def _of_branch(self, root: Root, counts: _Counts) -> Iterator[Holder]:
+        """A branch goes as a whole: its own versions stand on those that it was made from."""
+        found = [*counts.of_snapshots(), *(each for _, each in counts.of_tags())]
+        if rows := max((count for _, count in found), default=0):
+            taken, newest = Taken("root", root.label), Lineage(self.context.files, root).latest_id() or 0
+            yield Holder(
+                "branch", root.label, newest, rows, self._freed(taken, "delete-branch", "--name", root.label)
+            )
+
+    def _of_main(self, counts: _Counts, condition: str) -> Iterator[Holder]:
+        for name, (snapshot, rows) in counts.of_tags():
+            # A pin goes with its branch.
+            if not rows or name.startswith(PIN_PREFIXES):
+                continue
+            number = name.removeprefix(SAVEPOINT_TAG_PREFIX)
+            commands = self._freed(Taken("tag", name), "delete-tag", "--name", name)
+            if is_savepoint := number != name:
+                commands = self._freed(Taken("savepoint", number), "delete-savepoint", "--id", number)
+            yield Holder("savepoint" if is_savepoint else "tag", number, snapshot.id, rows, commands)
+        snapshots = counts.of_snapshots()
+        if snapshots and snapshots[-1][1]:
+            newest, rows = snapshots[-1]
+            delete = f"DELETE FROM {self.table.full_name} WHERE {condition}"
+            yield Holder("newest", MAIN, newest.id, rows, (shell_line(["paimark", "sql", delete]),))
+        for has, group in groupby(snapshots, lambda each: each[1] > 0):
+            run = list(group)
+            first, last = run[0][0].id, run[-1][0].id
+            if has:
+                name = f"{first}" if first == last else f"{first} to {last}"
+                yield Holder("snapshots", name, last, max(count for _, count in run))
+
+    def _emptied(self, root: Root, *, is_main: bool) -> Iterator[str]:
+        """Deleted rows stay in files with keys or deletion vectors until all of a bucket are merged."""
+        files, on = self.context.files, () if is_main else ("--branch", root.label)
+        schema = Lineage(files, root).require_schema()
+        if schema.primary_keys or is_on(schema.options, "deletion-vectors.enabled"):
+            yield self._command("compact", "--full", *on)
+        for each in consumers_of(files, root):
+            yield self._command("reset-consumer", "--name", each, *on)
+        taken = Taken("branch", MAIN if is_main else root.label)
+        yield from self._freed(taken, "expire-snapshots", "--retain-last", "1", *on)
+
+    def _freed(self, taken: Taken, *words: str) -> tuple[str, ...]:
+        """The command, behind those that end a protection of it."""
+        stand = against(self.context.files, self.table, [taken])
+        return *(unprotect(self.table, each) for each in stand), self._command(*words)
+
+    def _command(self, verb: str, *words: str) -> str:
+        return shell_line(["paimark", verb, self.table.full_name, *words])
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Counts in one root. `known` has those of all commits that were counted, in any root."""
+
+    query: VersionQuery
+    known: dict[tuple[int, str, str], int]
+
+    def of_snapshots(self) -> list[Counted]:
+        """By id, without those that expire meanwhile."""
+        ids = self._lineage.snapshot_ids()
+        found = (self._count(Version(each, f"snapshot.{each}")) for each in ids)
+        return [each for each in found if each is not None]
+
+    def of_tags(self) -> Iterator[tuple[str, Counted]]:
+        for name, tag in self._lineage.tags():
+            if not is_of_read(name) and (found := self._count(Version(tag.id, name), tag)) is not None:
+                yield name, found
+
+    @property
+    def _lineage(self) -> Lineage:
+        return Lineage(self.query.context.files, self.query.root)
+
+    def _count(self, version: Version, snapshot: Snapshot | None = None) -> Counted | None:
+        if snapshot is not None and (rows := self.known.get(commit_key(snapshot))) is not None:
+            return snapshot, rows
+        if (found := self.query.rows(version)) is None:
+            return None
+        snapshot, [answer] = found
+        rows = int(msgspec.json.decode(answer)["n"])
+        self.known[commit_key(snapshot)] = rows
+        return snapshot, rows
+
+
+_BETWEEN = (
+    "A savepoint or tag from between a deletion and a full compaction may have deleted rows in its files all "
+    "the same."
+)
+
+
+def sentence(versions: int, table: TablePath) -> str:
+    """What was found, for a person."""
+    if not versions:
+        return f"No version of {table.full_name} has such rows. {_BETWEEN}"
+    return f"Run the commands in this order: each shows first what else goes. Then ask again. {_BETWEEN}"

@@ -1,0 +1,108 @@
+"""`paimark holders` with the suite's Spark: who has a row, and that no file has it after the commands."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import paimark as api
+from paimark.core.spark.client.client import Engine
+from tests.cli.command import Paimark
+from tests.cli.shared_engine import Shared, share
+from tests.paimon import commit, create_table, open_table
+
+ROWS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
+
+
+@pytest.fixture(scope="session")
+def held(engine_warehouse: Path) -> Path:
+    """`held.people`: person 1 came with snapshot 2, and is in a tag, savepoint, branch and the newest rows.
+
+    The savepoint of snapshot 1, and branch clean, made from it, have only person 9.
+    """
+    create_table(engine_warehouse, "held.people", ROWS, primary_keys=["id"], options={"bucket": "1"})
+    for key, name in ((9, "other"), (1, "ann"), (1, "anna")):
+        commit(engine_warehouse, "held.people", pa.table({"id": [key], "name": [name]}, schema=ROWS))
+    table = api.open(engine_warehouse).table("held.people")
+    table.create_savepoint(snapshot=1)
+    table.create_savepoint(snapshot=2)
+    table.create_tag(name="both", snapshot=3)
+    for name, tag in (("clean", "savepoint.1"), ("fix", "savepoint.2"), ("old", "both")):
+        table.create_branch(name=name, tag=tag)
+    table.delete_branch(name="old", keep=True)
+    table.protect(tag="both", reason="the audit")
+    return engine_warehouse
+
+
+@pytest.fixture
+def holders(paimark: Paimark, engine: Engine, held: Path, monkeypatch: pytest.MonkeyPatch) -> Paimark:
+    share(engine, held, monkeypatch)
+    return paimark
+
+
+def with_person(warehouse: Path) -> list[str]:
+    """The data files below the table that have the row, whether a version needs them or not."""
+    files = (warehouse / "held.db/people").rglob("data-*.parquet")
+    return [str(each) for each in files if 1 in pq.read_table(each, partitioning=None)["id"].to_pylist()]
+
+
+def words_of(command: str) -> list[str]:
+    """As a shell reads the command."""
+    script = f"set -- {command}; printf '%s\\n' \"$@\""
+    return subprocess.check_output(["sh", "-c", script], text=True).splitlines()[1:]
+
+
+def test_no_file_has_the_row_after_the_commands(
+    holders: Paimark, held: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = holders("holders", "held.people", "--key", "id=1", "--output", "json").rows
+    retired = next(each["name"] for each in rows if each["name"].startswith("retired-old-"))
+    assert [(each["what"], each["name"], each["snapshot_id"], each["rows"]) for each in rows] == [
+        ("branch", "fix", 2, 1),
+        ("branch", retired, 3, 1),
+        ("tag", "both", 3, 1),
+        ("savepoint", "2", 2, 1),
+        ("newest", "main", 3, 1),
+        ("snapshots", "2 to 3", 3, 1),
+        ("files", "main", 3, 0),
+    ]
+    commands = [command for each in rows for command in each["commands"]]
+    assert commands == [
+        "paimark delete-branch held.people --name fix",
+        f"paimark delete-branch held.people --name {retired}",
+        "paimark unprotect held.people --tag both",
+        "paimark delete-tag held.people --name both",
+        "paimark delete-savepoint held.people --id 2",
+        "paimark sql \"DELETE FROM held.people WHERE \\`id\\` = CAST('1' AS BIGINT)\"",
+        "paimark compact held.people --full",
+        "paimark expire-snapshots held.people --retain-last 1",
+        "paimark compact held.people --full --branch clean",
+        "paimark expire-snapshots held.people --retain-last 1 --branch clean",
+    ]
+    told = holders("holders", "held.people", "--where", "name = 'anna'").out
+    assert "snapshots  3" in told and "savepoint" not in told.partition("Run the commands")[0]
+    assert with_person(held)
+    for command in commands:
+        assert holders(*words_of(command), "--yes").code == 0, command
+    assert with_person(held) == []
+    assert [each["id"] for each in holders("sql", "SELECT id FROM held.people", "--output", "json").rows] == [
+        9
+    ]
+    monkeypatch.setattr("paimark.core.spark.client.client.Engine", lambda *told: Shared(engine))
+    assert api.open(held).table("held.people").holders("id = 1") == []
+    said = holders("sql", "CALL sys.holders('held.people', key => 'id=1')").err
+    assert "No version of held.people has such rows." in said
+    assert open_table(held, "held.people")
+
+
+def test_the_rows_are_given_in_one_way(holders: Paimark) -> None:
+    assert "by a condition or by a key" in holders("holders", "held.people").err
+    both = holders("holders", "held.people", "--where", "id = 1", "--key", "id=1")
+    assert both.code == 2 and "by a condition or by a key" in both.err
+    assert "no column nope" in holders("holders", "held.people", "--key", "nope=1").err
+    assert "is no value of id" in holders("holders", "held.people", "--key", "id=one").err
+    assert "is not one condition" in holders("holders", "held.people", "--where", "id = 1; x").err
