@@ -13,7 +13,7 @@ from paimark.core.actions.change.operations import replayed
 from paimark.core.actions.declared.row import RowVersion
 from paimark.core.figures import counted, exact_moment, exact_time
 from paimark.core.table.layout import MAIN, Root, TablePath
-from paimark.core.table.operations import Operation, checks_said, log_entries, read_entries
+from paimark.core.table.operations import Entry, Operation, checks_said, log_entries, read_entries
 from paimark.core.table.system_tables import take_back, with_remark
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.named_keys import key
@@ -83,24 +83,22 @@ class OperationsPane(RecordPane[OperationRows]):
         return f"Nothing was done yet. {key('act.savepoint', 's')} on a snapshot makes a savepoint."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[OperationRows]]) -> None:
-        opened, fingerprint = self.session.open(target), self._listing(target.table)
-        for known, total in self._pages(target.table):
+        opened, entries = self.session.open(target), log_entries(self.session.files, target.table)
+        for known, total in self._pages(target.table, entries):
             if not report.wanted:
                 return
-            is_whole = len(known) == total
-            rows = OperationRows(target.table, known)
-            report(PaneRows(opened, rows, fingerprint if is_whole else None, None if is_whole else total))
+            is_whole, rows = len(known) == total, OperationRows(target.table, known)
+            fingerprint = _fingerprint(entries, known) if is_whole else None
+            report(PaneRows(opened, rows, fingerprint, None if is_whole else total))
 
-    def _pages(self, table: TablePath) -> Iterator[tuple[list[Operation], int]]:
+    def _pages(self, table: TablePath, entries: Sequence[Entry]) -> Iterator[tuple[list[Operation], int]]:
         """The newest operations, the oldest of them first, and the number of all; then with more of them."""
-        files, size = self.session.files, _PAGE
-        entries = log_entries(files, table)
-        found: dict[str, Operation] = {}
+        size, found = _PAGE, dict[str, Operation]()
         while entries or not found:
             entries, page = entries[:-size], entries[-size:]
             known = {each.token: self._settled[each.token] for each in page if each.token in self._settled}
             unknown = [each for each in page if each.token not in known]
-            read = {each.token: each for each in read_entries(files, table, unknown)}
+            read = {each.token: each for each in read_entries(self.session.files, table, unknown)}
             self._settled |= {token: each for token, each in read.items() if _is_settled(each)}
             found |= {**known, **read}
             yield (
@@ -112,11 +110,9 @@ class OperationsPane(RecordPane[OperationRows]):
                 return
 
     def fingerprint(self, target: Target) -> Hashable:
-        return self._listing(target.table)
-
-    def _listing(self, table: TablePath) -> Hashable:
-        # With the files' metadata: a stream writes its entry again.
-        return frozenset(self.session.files.entries(table.operations))
+        entries = log_entries(self.session.files, target.table)
+        unknown = [each for each in entries if each.token not in self._settled]
+        return _fingerprint(entries, read_entries(self.session.files, target.table, unknown))
 
     async def action_choose(self) -> None:
         await self.desk.action_record()
@@ -196,6 +192,11 @@ class OperationsPane(RecordPane[OperationRows]):
     def _root(self) -> Root:
         assert self.target is not None
         return self.target.table.root()
+
+
+def _fingerprint(entries: Sequence[Entry], known: Sequence[Operation]) -> Hashable:
+    """Of the names, and of the entries that are written again: those of streams."""
+    return hash(tuple(entries)), tuple(each.to_json() for each in known if not _is_settled(each))
 
 
 def _is_settled(operation: Operation) -> bool:

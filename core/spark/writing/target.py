@@ -18,7 +18,7 @@ from paimark.core.table.layout import MAIN
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.lineage.notes import Note
+from paimark.core.table.lineage.notes import Note, checked
 from paimark.core.table.records import COMMIT_USER, Snapshot, commit_key
 
 # `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
@@ -149,4 +149,5 @@ def find_target(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
         overwrite=overwrite,
         dynamic=mode == "dynamic",
         operation="overwrite" if overwrite else "write",
+        note=checked(options.get("message", ""), options.get("author", "")),
     )

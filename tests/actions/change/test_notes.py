@@ -12,12 +12,14 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.registry import ACTIONS
 from paimark.core.errors import UsageError
+from paimark.core.statements.run import action_call
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import Note, note_of, with_note
 from paimark.core.table.operations import read_operations
 from paimark.core.table.records import Snapshot
 from paimark.core.table.rows import row_decoder
 from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
+from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import ORDERS, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 
@@ -85,6 +87,18 @@ def test_a_text_that_is_no_message_is_refused_in_a_sentence(context: Context, te
         planned(context, "create-tag", name="a", message=text)
     [message] = [each for each in ACTIONS["create-tag"].arguments if each.name == "message"]
     assert message.problem(text) == said
+
+
+@pytest.mark.parametrize(
+    "sql", ["CREATE TABLE shop.new (a INT)", "ALTER TABLE shop.orders ADD COLUMN note STRING"]
+)
+def test_a_statement_has_that_of_its_script(context: Context, sql: str) -> None:
+    """Unless it names its own, as a CALL can."""
+    called, _ = action_call(read_statement(sql), None)
+    plan = called.action.plan(replace(context, note=JANE), called.table, called.arguments)
+    called.action.apply(context, plan, lambda line: None)
+    [logged] = read_operations(context.files, called.table)
+    assert (logged.message, logged.author) == (JANE.message, JANE.author)
 
 
 def test_every_action_takes_one_but_the_clocks(context: Context) -> None:

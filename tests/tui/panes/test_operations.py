@@ -13,7 +13,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits, RowsEdit
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.operations import append, read_operations
+from paimark.core.table.operations import append, log_entries, read_operations
 from paimark.core.table.records import point_of
 from paimark.tui.panes.operations import OperationsPane
 from tests.tui.conftest import act
@@ -104,7 +104,10 @@ async def test_many_come_in_pages_and_are_read_once(warehouse: Path, monkeypatch
         pane = await open_operations(console)
         await console.sees("Operations 700")
         assert [each.operation.number for each in pane.rows.records][:2] == [700, 699]
-        pages = [(len(known), known[0].number, total) for known, total in pane._pages(ORDERS)]
+        pages = [
+            (len(known), known[0].number, total)
+            for known, total in pane._pages(ORDERS, log_entries(files, ORDERS))
+        ]
         assert pages == [(100, 601, 700), (600, 101, 700), (700, 1, 700)]
         read: list[list[str]] = []
         many = pane.session.files.read_many
