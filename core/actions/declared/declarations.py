@@ -57,8 +57,6 @@ _DELETE = Key(
     "deletes a savepoint, branch or tag",
 )
 
-_RENAME = Key("T", "act.rename", "rename", "give the tag or branch another name", "renames a tag or branch")
-
 _moving_main = partial(Declaration, moves_main=True, follows="commit")
 _on_tags = partial(Declaration, follows="tag")
 
@@ -121,7 +119,7 @@ DECLARED: dict[str, Declaration] = {
             takes="object",
             result="TagRenamed",
             changes={"rename-tag": "tags.rename_tag:RenameTag"},
-            key=_RENAME,
+            key=Key("T", "act.rename", "rename", "give the tag another name", "renames a tag"),
         ),
         _on_tags(
             "savepoints.delete_savepoint",
@@ -172,7 +170,6 @@ DECLARED: dict[str, Declaration] = {
             takes="object",
             result="BranchRenamed",
             changes={"rename-branch": "branches.rename_branch:RenameBranch"},
-            key=_RENAME,
             asks=True,
         ),
         Declaration(
