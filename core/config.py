@@ -3,6 +3,7 @@
 The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
 
     default_context = "lab"
+    author = "jane"
 
     [contexts.lab]
     warehouse = "s3://lake/warehouse"
@@ -33,7 +34,7 @@ from paimark.core.working_directory import absolute
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
-_VARIABLES = ("PAIMARK_WAREHOUSE", "PAIMARK_READ_ONLY", "PAIMARK_DEBUG")
+_VARIABLES = ("PAIMARK_WAREHOUSE", "PAIMARK_READ_ONLY", "PAIMARK_AUTHOR", "PAIMARK_DEBUG")
 # Other variables with this beginning are allowed, for users with several warehouses.
 _OF_USERS = ("PAIMARK_WAREHOUSE_",)
 
@@ -44,6 +45,7 @@ class Settings:
 
     `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
+    `author` makes the changes; empty for the user of the process.
     `start` is the place that the console opens on, as `paimark.core.travel.place` reads it; empty for none.
     Without it and with `resume`, the console opens at the last place. `keys` are the rebound keys, by the ids
     of their bindings. `flags` are those of the command line, for another context in the same session. With
@@ -56,6 +58,7 @@ class Settings:
     spark_master: str | None = field(default=None, repr=False)
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: str | None = None
+    author: str = ""
     start: str = ""
     resume: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -106,6 +109,7 @@ class OwnCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default_context: str | None = None
+    author: str = ""
     resume: bool = True
     keys: dict[str, str] = {}
     mouse: bool = False
@@ -264,6 +268,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         spark_master=spark_master,
         spark_conf=spark_conf,
         context=name if chosen else None,
+        author=environment.get("PAIMARK_AUTHOR") or config.author,
         start=flags.start or (chosen.start if chosen and not named_warehouse else ""),
         resume=config.resume,
         keys=config.keys,

@@ -23,6 +23,7 @@ from paimark.results import (
     Result,
     Reverted,
     RolledBack,
+    RowsEdited,
     RowsRestored,
     SavepointCreated,
     SavepointDeleted,
@@ -48,16 +49,30 @@ class TableMethods(ABC):
         """Plan and apply. `kind` is the type of the action's result."""
 
     def create_savepoint(
-        self, *, snapshot: int | None = None, branch: str | None = None, comment: str | None = None
+        self,
+        *,
+        snapshot: int | None = None,
+        branch: str | None = None,
+        comment: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> SavepointCreated:
         """Keep the full state of a table at one snapshot, through expiry and clean-up.
 
         snapshot: Id of the snapshot; the newest when left out.
         branch: Branch of the table; main when left out.
         comment: Why it is kept.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
-            "create-savepoint", SavepointCreated, snapshot=snapshot, branch=branch, comment=comment
+            "create-savepoint",
+            SavepointCreated,
+            snapshot=snapshot,
+            branch=branch,
+            comment=comment,
+            message=message,
+            author=author,
         )
 
     def auto_savepoint(self, *, branch: str | None = None) -> AutoSavepointDone:
@@ -68,7 +83,13 @@ class TableMethods(ABC):
         return self._do("auto-savepoint", AutoSavepointDone, branch=branch)
 
     def create_branch(
-        self, *, name: str, tag: str | None = None, snapshot: int | None = None
+        self,
+        *,
+        name: str,
+        tag: str | None = None,
+        snapshot: int | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> BranchCreated:
         """Create a branch from a snapshot, tag or savepoint of main. The tag of a snapshot is deleted with
         the branch.
@@ -76,11 +97,28 @@ class TableMethods(ABC):
         name: Name of the branch.
         tag: Tag of main; a savepoint is one: savepoint.3.
         snapshot: Snapshot of main, in place of a tag: one is made for it.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("create-branch", BranchCreated, name=name, tag=tag, snapshot=snapshot)
+        return self._do(
+            "create-branch",
+            BranchCreated,
+            name=name,
+            tag=tag,
+            snapshot=snapshot,
+            message=message,
+            author=author,
+        )
 
     def create_tag(
-        self, *, name: str, snapshot: int | None = None, branch: str | None = None, retain: str | None = None
+        self,
+        *,
+        name: str,
+        snapshot: int | None = None,
+        branch: str | None = None,
+        retain: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> TagCreated:
         """Name a snapshot with a stock tag.
 
@@ -88,51 +126,96 @@ class TableMethods(ABC):
         snapshot: Id of the snapshot; the newest when left out.
         branch: Branch of the table; main when left out.
         retain: How long it is kept (7 d, 12 h); for good when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("create-tag", TagCreated, name=name, snapshot=snapshot, branch=branch, retain=retain)
+        return self._do(
+            "create-tag",
+            TagCreated,
+            name=name,
+            snapshot=snapshot,
+            branch=branch,
+            retain=retain,
+            message=message,
+            author=author,
+        )
 
-    def rename_tag(self, *, name: str, to: str, branch: str | None = None) -> TagRenamed:
+    def rename_tag(
+        self,
+        *,
+        name: str,
+        to: str,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> TagRenamed:
         """Give a tag another name; its snapshot is kept all the time. Takes some seconds.
 
         name: Name of the tag.
         to: Its new name.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("rename-tag", TagRenamed, name=name, to=to, branch=branch)
+        return self._do(
+            "rename-tag", TagRenamed, name=name, to=to, branch=branch, message=message, author=author
+        )
 
-    def delete_savepoint(self, *, id: int) -> SavepointDeleted:
+    def delete_savepoint(
+        self, *, id: int, message: str | None = None, author: str | None = None
+    ) -> SavepointDeleted:
         """Delete a savepoint, and every file that only it keeps.
 
         id: Id of the savepoint.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("delete-savepoint", SavepointDeleted, id=id)
+        return self._do("delete-savepoint", SavepointDeleted, id=id, message=message, author=author)
 
-    def delete_tag(self, *, name: str, branch: str | None = None) -> TagDeleted:
+    def delete_tag(
+        self, *, name: str, branch: str | None = None, message: str | None = None, author: str | None = None
+    ) -> TagDeleted:
         """Delete a tag, and every file that only it keeps.
 
         name: Name of the tag.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("delete-tag", TagDeleted, name=name, branch=branch)
+        return self._do("delete-tag", TagDeleted, name=name, branch=branch, message=message, author=author)
 
-    def delete_branch(self, *, name: str, keep: bool = False) -> BranchDeleted:
+    def delete_branch(
+        self, *, name: str, keep: bool = False, message: str | None = None, author: str | None = None
+    ) -> BranchDeleted:
         """Delete a branch, and every file that only it keeps.
 
         name: Name of the branch.
         keep: Only retire it: it keeps its files under another name.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("delete-branch", BranchDeleted, name=name, keep=keep)
+        return self._do("delete-branch", BranchDeleted, name=name, keep=keep, message=message, author=author)
 
-    def rename_branch(self, *, name: str, to: str) -> BranchRenamed:
+    def rename_branch(
+        self, *, name: str, to: str, message: str | None = None, author: str | None = None
+    ) -> BranchRenamed:
         """Give a branch another name, with all that it has. Stop its jobs first: they know its old name.
 
         name: Name of the branch.
         to: Its new name.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("rename-branch", BranchRenamed, name=name, to=to)
+        return self._do("rename-branch", BranchRenamed, name=name, to=to, message=message, author=author)
 
     def expire_snapshots(
-        self, *, retain_last: int | None = None, older_than: str | None = None, branch: str | None = None
+        self,
+        *,
+        retain_last: int | None = None,
+        older_than: str | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> SnapshotsExpired:
         """Delete the oldest snapshots, and every file that only they keep. Without the first two, the
         table's own options decide.
@@ -140,6 +223,8 @@ class TableMethods(ABC):
         retain_last: How many of the newest stay.
         older_than: Only those older than this (7 d, 2026-05-01 12:00).
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
             "expire-snapshots",
@@ -147,10 +232,18 @@ class TableMethods(ABC):
             retain_last=retain_last,
             older_than=older_than,
             branch=branch,
+            message=message,
+            author=author,
         )
 
     def reset_consumer(
-        self, *, name: str, snapshot: int | None = None, branch: str | None = None
+        self,
+        *,
+        name: str,
+        snapshot: int | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> ConsumerReset:
         """Let a streaming reader go on at another snapshot, or forget it: expiry waits for it no longer.
         Stop its job first: a running one writes its own place again.
@@ -158,31 +251,73 @@ class TableMethods(ABC):
         name: Name of the consumer: the consumer-id of its job.
         snapshot: The snapshot that it reads next; when left out, it is forgotten.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("reset-consumer", ConsumerReset, name=name, snapshot=snapshot, branch=branch)
+        return self._do(
+            "reset-consumer",
+            ConsumerReset,
+            name=name,
+            snapshot=snapshot,
+            branch=branch,
+            message=message,
+            author=author,
+        )
 
     def compact(
-        self, *, full: bool = False, partition: str | None = None, branch: str | None = None
+        self,
+        *,
+        full: bool = False,
+        partition: str | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> Compacted:
         """Merge a table's files; the rows stay the same. Paimon's library does it, which starts Spark.
 
         full: Merge all files of a bucket, not only what Paimon's rules choose.
         partition: Only these partitions, by some of their values: day=2026-05-01.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("compact", Compacted, full=full, partition=partition, branch=branch)
+        return self._do(
+            "compact",
+            Compacted,
+            full=full,
+            partition=partition,
+            branch=branch,
+            message=message,
+            author=author,
+        )
 
-    def analyze(self, *, columns: str | None = None, branch: str | None = None) -> Analyzed:
+    def analyze(
+        self,
+        *,
+        columns: str | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> Analyzed:
         """Compute statistics of rows and columns, by which engines choose their plans. Spark reads the
         columns, and Paimon's library commits the statistics.
 
         columns: Of which columns: a, b; * for all. Only of the rows when left out.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("analyze", Analyzed, columns=columns, branch=branch)
+        return self._do("analyze", Analyzed, columns=columns, branch=branch, message=message, author=author)
 
     def protect(
-        self, *, reason: str, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+        self,
+        *,
+        reason: str,
+        tag: str | None = None,
+        savepoint: int | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> ProtectionSet:
         """Protect a branch, tag or savepoint: no action lets it go, replaces it or rolls it back. Without
         a tag or a savepoint, the branch itself. Other engines know nothing of it.
@@ -191,19 +326,46 @@ class TableMethods(ABC):
         tag: Name of a tag.
         savepoint: Id of a savepoint.
         branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("protect", ProtectionSet, reason=reason, tag=tag, savepoint=savepoint, branch=branch)
+        return self._do(
+            "protect",
+            ProtectionSet,
+            reason=reason,
+            tag=tag,
+            savepoint=savepoint,
+            branch=branch,
+            message=message,
+            author=author,
+        )
 
     def unprotect(
-        self, *, tag: str | None = None, savepoint: int | None = None, branch: str | None = None
+        self,
+        *,
+        tag: str | None = None,
+        savepoint: int | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> ProtectionSet:
         """End the protection of a branch, tag or savepoint.
 
         tag: Name of a tag.
         savepoint: Id of a savepoint.
         branch: Branch of the tag; without one, the branch itself. main is whichever branch is main.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("unprotect", ProtectionSet, tag=tag, savepoint=savepoint, branch=branch)
+        return self._do(
+            "unprotect",
+            ProtectionSet,
+            tag=tag,
+            savepoint=savepoint,
+            branch=branch,
+            message=message,
+            author=author,
+        )
 
     def alter_branch_schema(
         self,
@@ -216,6 +378,8 @@ class TableMethods(ABC):
         set: str | None = None,
         unset: str | None = None,
         branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> SchemaAltered:
         """Change the columns or options of a table, on any branch.
 
@@ -227,6 +391,8 @@ class TableMethods(ABC):
         set: Table options: 'option' = 'value'.
         unset: Table options to take out: 'option'.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
             "alter-branch-schema",
@@ -239,6 +405,8 @@ class TableMethods(ABC):
             set=set,
             unset=unset,
             branch=branch,
+            message=message,
+            author=author,
         )
 
     def merge_branch(
@@ -250,6 +418,8 @@ class TableMethods(ABC):
         drop_columns: bool = False,
         check: str | None = None,
         up_to: int | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> BranchMerged:
         """Bring into main what a branch changed since its fork, or its last merge. A conflict is a key
         that both changed to different rows; `merge-branch --conflicts-out` writes the file to choose
@@ -261,6 +431,8 @@ class TableMethods(ABC):
         drop_columns: Main loses columns too that the branch dropped.
         check: File of checks, SELECTs that must return no row; else the table's own file of them.
         up_to: Publish exactly this snapshot of the branch, and none after it.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
             "merge-branch",
@@ -271,6 +443,8 @@ class TableMethods(ABC):
             drop_columns=drop_columns,
             check=check,
             up_to=up_to,
+            message=message,
+            author=author,
         )
 
     def replace_main_branch(
@@ -281,6 +455,8 @@ class TableMethods(ABC):
         drop_previous: bool = False,
         check: str | None = None,
         up_to: int | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> MainReplaced:
         """Make a branch main; its jobs keep running. To overwrite starts Spark, and so do checks.
 
@@ -289,6 +465,8 @@ class TableMethods(ABC):
         drop_previous: Do not keep the previous main as a branch.
         check: File of checks, SELECTs that must return no row; else the table's own file of them.
         up_to: Publish exactly this snapshot of the branch, and none after it.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
             "replace-main-branch",
@@ -298,23 +476,33 @@ class TableMethods(ABC):
             drop_previous=drop_previous,
             check=check,
             up_to=up_to,
+            message=message,
+            author=author,
         )
 
-    def rescue_commits(self, *, name: str) -> CommitsRescued:
+    def rescue_commits(
+        self, *, name: str, message: str | None = None, author: str | None = None
+    ) -> CommitsRescued:
         """Make a branch of what a stale writer left in the table directory while a branch is main.
 
         name: Name of the branch to make.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("rescue-commits", CommitsRescued, name=name)
+        return self._do("rescue-commits", CommitsRescued, name=name, message=message, author=author)
 
-    def rollback(self, *, to: str, truncate: bool = False) -> RolledBack:
+    def rollback(
+        self, *, to: str, truncate: bool = False, message: str | None = None, author: str | None = None
+    ) -> RolledBack:
         """Give main the rows of an earlier version, as one new commit. Spark makes that commit. Before you
         truncate, stop the writers.
 
         to: snapshot.N, savepoint.N, a tag, or a time.
         truncate: Let main end there: what came later becomes a branch.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("rollback", RolledBack, to=to, truncate=truncate)
+        return self._do("rollback", RolledBack, to=to, truncate=truncate, message=message, author=author)
 
     def revert(
         self,
@@ -323,6 +511,8 @@ class TableMethods(ABC):
         on_conflict: str = "fail",
         resolve: str | None = None,
         branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> Reverted:
         """Take back what one commit did, and keep what came later, as one new commit. Paimon's library
         makes that commit, which starts Spark.
@@ -331,9 +521,18 @@ class TableMethods(ABC):
         on_conflict: What a row gets that changed since: fail (nothing is written), now (it stays) or then.
         resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
-            "revert", Reverted, snapshot=snapshot, on_conflict=on_conflict, resolve=resolve, branch=branch
+            "revert",
+            Reverted,
+            snapshot=snapshot,
+            on_conflict=on_conflict,
+            resolve=resolve,
+            branch=branch,
+            message=message,
+            author=author,
         )
 
     def restore_rows(
@@ -346,6 +545,8 @@ class TableMethods(ABC):
         on_conflict: str = "fail",
         resolve: str | None = None,
         branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
     ) -> RowsRestored:
         """Give some rows what they were at a version, as one new commit; all others stay. Paimon's library
         makes that commit, which starts Spark.
@@ -357,6 +558,8 @@ class TableMethods(ABC):
         on_conflict: What a row gets that several commits changed: fail (nothing is written), now or then.
         resolve: File of conflicts with what is chosen for each.
         branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
         return self._do(
             "restore-rows",
@@ -368,44 +571,106 @@ class TableMethods(ABC):
             on_conflict=on_conflict,
             resolve=resolve,
             branch=branch,
+            message=message,
+            author=author,
         )
 
-    def undo(self, *, replacement: bool = False) -> Undone:
+    def edit_rows(
+        self,
+        *,
+        file: str,
+        read_at: str | None = None,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        branch: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> RowsEdited:
+        """Change cells of rows with a key, add rows and delete rows, as one commit. An edit is {"key":
+        {"id": 42}, "set": {"price": 5}}, or with "add" and the cells of a new row, or with "delete":
+        true. Paimon's library makes the commit, which starts Spark.
+
+        file: File of the edits, a JSON object a line.
+        read_at: The version that the rows were read at; the newest when left out.
+        on_conflict: What a row gets that changed since: fail (nothing is written), now or edited.
+        resolve: File of conflicts with what is chosen for each.
+        branch: Branch of the table; main when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do(
+            "edit-rows",
+            RowsEdited,
+            file=file,
+            read_at=read_at,
+            on_conflict=on_conflict,
+            resolve=resolve,
+            branch=branch,
+            message=message,
+            author=author,
+        )
+
+    def undo(
+        self, *, replacement: bool = False, message: str | None = None, author: str | None = None
+    ) -> Undone:
         """Take back the last change that can be taken back.
 
         replacement: The last replacement, though main moved on since a merge.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("undo", Undone, replacement=replacement)
+        return self._do("undo", Undone, replacement=replacement, message=message, author=author)
 
-    def redo(self) -> Result:
-        """Do again what the last undo took back. The result is that of the action that was done again."""
-        return self._do("redo", Result)
+    def redo(self, *, message: str | None = None, author: str | None = None) -> Result:
+        """Do again what the last undo took back. The result is that of the action that was done again.
 
-    def restore(self, *, to: int) -> Restored:
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do("redo", Result, message=message, author=author)
+
+    def restore(self, *, to: int, message: str | None = None, author: str | None = None) -> Restored:
         """Undo or redo until an operation of the log is the last that counts.
 
         to: Number of the operation; 0 for before all of them.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("restore", Restored, to=to)
+        return self._do("restore", Restored, to=to, message=message, author=author)
 
-    def rename_table(self, *, to: str) -> TableRenamed:
+    def rename_table(self, *, to: str, message: str | None = None, author: str | None = None) -> TableRenamed:
         """Give a table another name, with its branches, tags, savepoints and log.
 
         to: Its new name, or database.name.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("rename-table", TableRenamed, to=to)
+        return self._do("rename-table", TableRenamed, to=to, message=message, author=author)
 
-    def drop_table(self) -> TableDropped:
-        """Move a table to the trash of its database; undrop takes it out again."""
-        return self._do("drop-table", TableDropped)
+    def drop_table(self, *, message: str | None = None, author: str | None = None) -> TableDropped:
+        """Move a table to the trash of its database; undrop takes it out again.
 
-    def recover(self, *, assume: str | None = None, main: str | None = None) -> Recovered:
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
+        """
+        return self._do("drop-table", TableDropped, message=message, author=author)
+
+    def recover(
+        self,
+        *,
+        assume: str | None = None,
+        main: str | None = None,
+        message: str | None = None,
+        author: str | None = None,
+    ) -> Recovered:
         """Finish or undo a change that was interrupted.
 
         assume: committed or not-committed: whether the commit was made, if no file shows it any more.
         main: The branch to make main, if the branch that is main was lost.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do("recover", Recovered, assume=assume, main=main)
+        return self._do("recover", Recovered, assume=assume, main=main, message=message, author=author)
 
 
 class TrashMethods(ABC):
@@ -415,16 +680,24 @@ class TrashMethods(ABC):
     def _do(self, name: str, action: str, kind: type[R], **arguments: object) -> R:
         """Plan and apply. `kind` is the type of the action's result."""
 
-    def undrop(self, name: str, *, id: str | None = None) -> TableUndropped:
+    def undrop(
+        self, name: str, *, id: str | None = None, message: str | None = None, author: str | None = None
+    ) -> TableUndropped:
         """Take a dropped table out of the trash, with its branches, tags, savepoints and log.
 
         id: Which one, if several of the name were dropped; the newest when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do(name, "undrop", TableUndropped, id=id)
+        return self._do(name, "undrop", TableUndropped, id=id, message=message, author=author)
 
-    def delete_dropped(self, name: str, *, id: str | None = None) -> DroppedDeleted:
+    def delete_dropped(
+        self, name: str, *, id: str | None = None, message: str | None = None, author: str | None = None
+    ) -> DroppedDeleted:
         """Delete a dropped table for good, with all its files.
 
         id: Which one, if several of the name were dropped; the newest when left out.
+        message: Why: goes into the log, and into the snapshot that it commits.
+        author: Who made it, if not the user of this machine.
         """
-        return self._do(name, "delete-dropped", DroppedDeleted, id=id)
+        return self._do(name, "delete-dropped", DroppedDeleted, id=id, message=message, author=author)

@@ -14,7 +14,10 @@ from paimark.core.table.records import SchemaField, TableSchema
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """One commit. `commit_kind` is APPEND, COMPACT, OVERWRITE or ANALYZE."""
+    """One commit. `commit_kind` is APPEND, COMPACT, OVERWRITE or ANALYZE.
+
+    Paimon 2 tells the `operation`, such as MERGE; Paimark the `message` and `author`.
+    """
 
     snapshot_id: int
     schema_id: int
@@ -31,6 +34,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     watermark: int | None
     next_row_id: int | None
     writer_version: str | None
+    operation: str | None
+    message: str | None
+    author: str | None
 
 
 class Tag(msgspec.Struct, frozen=True):
@@ -120,7 +126,8 @@ class Operation(msgspec.Struct, frozen=True):
     """One finished change. `before` and `after` name what it moved; `undoes`, `redoes` are operation ids.
 
     `take_back` is the command that takes it back in its turn, or why there is none. `checks` says what the
-    checks of the rows that it published found; None if there were none.
+    checks of the rows that it published found; None if there were none. `author` is the `user`, or who was
+    named.
     """
 
     operation_id: int
@@ -135,6 +142,8 @@ class Operation(msgspec.Struct, frozen=True):
     redoes: int | None
     take_back: str
     checks: str | None
+    message: str | None
+    author: str
 
 
 class Field(msgspec.Struct, frozen=True):

@@ -194,6 +194,12 @@ class RowsRestored(Result, frozen=True, kw_only=True):
     snapshot_id: int | None
 
 
+class RowsEdited(Result, frozen=True, kw_only=True):
+    """`snapshot_id` is None if the rows were as they shall be."""
+
+    snapshot_id: int | None
+
+
 class MainReplaced(Result, frozen=True, kw_only=True):
     """`previous_main` is the branch that keeps the previous main, `snapshot_id` the newest snapshot of main.
 

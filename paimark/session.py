@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from paimark.core.actions.context import Context, Counting, Remark, open_context
+from paimark.core.actions.context import Context, Counting, Remark, context_of
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import UsageError, reworded
 from paimark.core.redaction import redacted
@@ -29,7 +29,7 @@ class Session:
     @classmethod
     def begin(cls, settings: Settings) -> Session:
         """Create a session, without access to disk or network. Raises `UsageError` for a faulty option."""
-        return cls(settings, open_context(settings.warehouse, settings.options, settings.read_only))
+        return cls(settings, context_of(settings))
 
     @property
     def files(self) -> Files:

@@ -93,6 +93,7 @@ def open_warehouse(
         warehouse=full_address(where),
         options=texts("options", {} if options is None else options),
         read_only=read_only or read_only_environment(),
+        author=os.environ.get("PAIMARK_AUTHOR", ""),
         spark_master=spark_master,
         spark_conf=texts("spark_conf", {} if spark_conf is None else spark_conf),
     )

@@ -413,6 +413,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
             return f"A change is being written: {quit_key()} again {does}"
         if self.session.room.exports.paths:
             return f"A file is being written: {quit_key()} again stops it and quits"
+        if staged := sum(getattr(each, "staged", 0) for each in self.screen_stack):
+            return f"{counted(staged, 'edited row')} not committed: {quit_key()} again quits and drops them"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
         has_it = f"{quit_key()} again quits, {key('query.history', 'ctrl+o')} has it"
         lost = f"{unsaved} with text not saved or run: {has_it}"

@@ -77,12 +77,9 @@ class Session:
     @cached_property
     def context(self) -> Context:
         """The context of actions. For threads: it may read the store."""
-        from paimark.core.actions.context import open_context
+        from paimark.core.actions.context import context_of
 
-        settings = self.settings
-        return open_context(
-            settings.warehouse, settings.options, settings.read_only, lambda: self.room.engine
-        )
+        return context_of(self.settings, lambda: self.room.engine)
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ class Tab(IntEnum):
     QUERY = 5
     TIMELINE = 6
     SPACE = 7
+    OPERATIONS = 8
 
     @property
     def title(self) -> str:
@@ -40,4 +41,5 @@ _THINGS: dict[Tab, frozenset[Thing]] = {
     Tab.TAGS: frozenset({"tag"}),
     Tab.TIMELINE: frozenset({"savepoint", "branch", "tag"}),
     Tab.SPACE: frozenset({"savepoint", "branch", "tag"}),
+    Tab.OPERATIONS: frozenset({"operation"}),
 }

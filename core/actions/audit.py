@@ -40,6 +40,8 @@ def record(
         "after": after,
         "result": outcome.result,
         "user": context.user,
+        "author": plan.note.author,
+        "message": plan.note.message,
         "host": context.host,
         "pid": os.getpid(),
         "milliseconds": now - started,

@@ -6,16 +6,17 @@ import os
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paimark.core.config import state_directory
+from paimark.core.config import Settings, state_directory
 from paimark.core.durations import parse_duration
 from paimark.core.processes import user_name
 from paimark.core.storage.files import Files
 from paimark.core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
 from paimark.core.storage.open import lateness, open_files
+from paimark.core.table.lineage.notes import NO_NOTE, Note, checked
 
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine
@@ -55,8 +56,10 @@ class Context:
     `watch_for` is how many seconds another machine's process is watched before it counts as dead,
     `beat_every` the seconds between this process's heartbeats. `engine` gives the Spark engine that rewrites
     rows; without it an action starts and ends one. `late_for` is for how many seconds the store may still
-    carry out a request that was given up. `progress` is told how far the planning is. `counts`: somebody
-    reads the plan before he agrees, so that rows are counted for it; else metadata say at most how many.
+    carry out a request that was given up. `progress` is told how far the planning is. `note` is what a
+    person says of a change that is applied; of one that is planned, if nothing else is said. `counts`:
+    somebody reads the plan before he agrees, so that rows are counted for it; else metadata say at most how
+    many.
     """
 
     files: Files
@@ -72,7 +75,14 @@ class Context:
     late_for: float = 0.0
     engine: Callable[[], Engine] | None = None
     progress: Progress = _unheard
+    note: Note = NO_NOTE
     counts: bool = True
+
+
+def context_of(settings: Settings, engine: Callable[[], Engine] | None = None) -> Context:
+    """As `open_context`, of an application. Raises `UsageError` for its author too."""
+    note = checked("", settings.author)
+    return replace(open_context(settings.warehouse, settings.options, settings.read_only, engine), note=note)
 
 
 def open_context(

@@ -13,6 +13,7 @@ import msgspec
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, size
 from paimark.core.table.layout import MAIN
+from paimark.core.table.lineage.notes import Note
 from paimark.core.table.operations import CheckResult, Group
 from paimark.core.table.records import Point
 
@@ -123,7 +124,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint of what must stay the same even if main goes on from `main_at`. `undoes` and `redoes` are
     tokens of operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans
     of a change of many, in the order of application; `group` says which part of one it is, once it is
-    applied. `takes` is what must not be protected. A plan with refusals can't be applied.
+    applied. `takes` is what must not be protected. The registry sets `note`, which the log gets. A plan with
+    refusals can't be applied.
     """
 
     action: str = ""
@@ -151,12 +153,17 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[Plan, ...] = ()
     group: Group | None = None
     checks: tuple[CheckResult, ...] = ()
+    note: Note = Note()
     takes: tuple[Taken, ...] = ()
 
     @property
     def commits_rows(self) -> bool:
         """Whether a step is a commit of rows."""
         return any(f"one {kind}" in step.detail for kind in ("OVERWRITE", "APPEND") for step in self.steps)
+
+    def noted(self, note: Note) -> Plan:
+        """The plan with a note on it, and on its parts."""
+        return msgspec.structs.replace(self, note=note, parts=tuple(each.noted(note) for each in self.parts))
 
     @property
     def kind(self) -> str:

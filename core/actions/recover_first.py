@@ -8,6 +8,7 @@ names `recover`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +20,13 @@ from paimark.core.figures import age
 from paimark.core.table.landed import Landed
 from paimark.core.table.layout import TablePath
 from paimark.core.text import lowered
+
+
+class Recovery(NamedTuple):
+    """`of` names the interrupted change: `merge-branch, cut off 5 min ago,`."""
+
+    of: str
+    plan: Plan
 
 
 def plan_to_apply(
@@ -40,8 +48,8 @@ def plan_to_apply(
     return replace(plan, items=(Item("affects", said), *plan.items))
 
 
-def _recovered(context: Context, table: TablePath) -> str:
-    """Recover the interrupted change of the table, and say what became of it; empty if a person has to."""
+def recovery(context: Context, table: TablePath) -> Recovery | None:
+    """The recovery of the table's interrupted change, if it needs no person. It changes nothing yet."""
     # Here, because hardly any plan needs them.
     from paimark.core.actions import recover
     from paimark.core.actions.change import driver, journal
@@ -49,23 +57,34 @@ def _recovered(context: Context, table: TablePath) -> str:
 
     try:
         if context.read_only or journal.current(context, table) is None:
-            return ""
+            return None
         found = recover.look(context, table)
         now = found.interrupted
         if now is None or found.watched or told_of_wait(context, table, now, []):
-            return ""
+            return None
         if now.journal.change != recover.ACTION:
             landed, becomes = driver.prospect(context, table, now)
             if landed is Landed.UNKNOWN or (becomes is not None and becomes.kind != "loses"):
-                return ""
+                return None
         plan = recover.plan(context, table, {})
-        if plan.refusals:
-            return ""
-        said = replace(plan, action=recover.ACTION, table=table.full_name)
-        outcome = recover.apply(context, said, context.progress)
     except PaimarkError:
         # The plan says that the table is held, and by whom.
+        return None
+    if plan.refusals:
+        return None
+    of = f"{now.journal.action}, cut off {age(now.acting[0].since, context.clock())},"
+    return Recovery(of, replace(plan, action=recover.ACTION, table=table.full_name))
+
+
+def _recovered(context: Context, table: TablePath) -> str:
+    """Recover the interrupted change of the table, and say what became of it; empty if a person has to."""
+    from paimark.core.actions import recover
+
+    if (found := recovery(context, table)) is None:
+        return ""
+    try:
+        outcome = recover.apply(context, found.plan, context.progress)
+    except PaimarkError:
         return ""
     _, _, became = outcome.message.partition(". ")
-    since = age(now.acting[0].since, context.clock())
-    return f"{now.journal.action}, cut off {since}, is recovered first: {lowered(became)}"
+    return f"{found.of} is recovered first: {lowered(became)}"

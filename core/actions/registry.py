@@ -5,6 +5,7 @@ Importing it imports no action: each is loaded when it is planned.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from msgspec.structs import replace
 from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.checks import read_only_refusals
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.declared.declaration import Declaration
+from paimark.core.actions.declared.declaration import NOTE, Declaration
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument, Choice
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
@@ -27,6 +28,7 @@ from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.catalog import find_table, parse_table_name
 from paimark.core.table.follow_ups.options import Event
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.notes import checked
 from paimark.core.table.links import linked_directories, require_no_links
 from paimark.core.table.names import near_names
 
@@ -122,7 +124,22 @@ def _action(declared: Declaration) -> Action:
     defined = Action(
         name, declared.summary, declared.arguments, plan, apply, declared.asks, declared.of_no_table
     )
-    return defined
+    return defined if declared.has_no_note else with_note(defined)
+
+
+def with_note(made: Action) -> Action:
+    """The action with a note, as two more arguments, which it does not see."""
+
+    def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
+        said = {each.name: str(given.get(each.name) or getattr(context.note, each.name)) for each in NOTE}
+        note = checked(**said)
+        own = {name: value for name, value in given.items() if name not in said}
+        return made.plan(dataclasses.replace(context, note=note), table, own).noted(note)
+
+    def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        return made.apply(dataclasses.replace(context, note=plan.note), plan, progress)
+
+    return dataclasses.replace(made, arguments=(*made.arguments, *NOTE), plan=plan, apply=apply)
 
 
 def _require_chosen(declared: Declaration, given: Mapping[str, object]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +39,8 @@ SNAPSHOT_COLUMNS = (
     *("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count"),
     *("schema_id", "commit_user"),
 )
+# In columns of a terminal: there is room for messages too.
+_WIDE = 120
 # Epoch milliseconds, though their type does not say so.
 TIMES = frozenset({"save_time", "snapshot_time", "commit_time"})
 JSON_TEXTS = frozenset({"fields", "partition_keys", "primary_keys", "options"})
@@ -80,7 +84,10 @@ def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | N
     root, files = _root(global_options(ctx), table, branch)
     unreadable: dict[str, str] = {}
     newest = newest_snapshots(files, root, limit, unreadable)
-    shown = None if global_options(ctx).as_json else SNAPSHOT_COLUMNS
+    shown: Sequence[str] | None = None
+    if not global_options(ctx).as_json:
+        is_wide = not sys.stdout.isatty() or shutil.get_terminal_size().columns >= _WIDE
+        shown = (*SNAPSHOT_COLUMNS, "message") if is_wide else SNAPSHOT_COLUMNS
     _print_system_table(global_options(ctx), "snapshots", map(snapshot_row, newest), shown)
     _say_left_out(unreadable)
 

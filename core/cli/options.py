@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.config import Flags, Settings, load_settings
 from paimark.core.errors import UsageError
 
@@ -32,6 +33,13 @@ class GlobalOptions(Flags):
     def settings(self) -> Settings:
         """Raises `UsageError` when no warehouse was named or the config file is faulty."""
         return load_settings(self)
+
+
+def takes_note(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that is no action the options of a note."""
+    for each in reversed(NOTE):
+        command = click.option(each.option, metavar=each.name.upper(), help=each.help)(command)
+    return command
 
 
 def key_value(text: str) -> tuple[str, str]:

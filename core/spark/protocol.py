@@ -17,6 +17,7 @@ import msgspec
 from paimark.core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
 from paimark.core.redaction import HidesSecrets
 from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.lineage.notes import Note
 
 _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
@@ -76,6 +77,7 @@ class Inserting(msgspec.Struct, frozen=True):
     commit_user: str
     root: str | None
     head: str | None = None
+    note: Note = Note()
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):
@@ -156,6 +158,7 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     texts: Mapping[str, tuple[str, ...]] = {}
     lock: str | None = None
     next_entry: str = ""
+    note: Note = Note()
 
 
 class Compact(msgspec.Struct, frozen=True, tag=True):
@@ -174,6 +177,7 @@ class Compact(msgspec.Struct, frozen=True, tag=True):
     commit_user: str
     is_full: bool = False
     partitions: tuple[str, ...] | None = None
+    note: Note = Note()
 
 
 class Repair(msgspec.Struct, frozen=True, tag=True):
@@ -201,6 +205,7 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
     delete_where: str = ""
     rows_sql: str = ""
     texts: Mapping[str, tuple[str, ...]] = {}
+    note: Note = Note()
 
 
 class Analyze(msgspec.Struct, frozen=True, tag=True):
@@ -223,6 +228,7 @@ class Analyze(msgspec.Struct, frozen=True, tag=True):
     head: str
     commit_user: str
     texts: Mapping[str, tuple[str, ...]] = {}
+    note: Note = Note()
 
 
 class Prefetch(msgspec.Struct, frozen=True, tag=True):

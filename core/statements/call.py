@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.declared.kinds import Argument, Text
 from paimark.core.actions.registry import ACTIONS, Action
 from paimark.core.errors import failing_at
@@ -81,12 +82,14 @@ def arguments_of(
 def _arguments_by_name(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
     """The arguments by parameter. An argument that is NULL counts as not given."""
     names = list(parameters)
+    # A message is never meant without its name.
+    in_order = [name for name in names if parameters[name] not in NOTE]
     by_name: dict[str, CallArgument] = {}
     for index, argument in enumerate(call.arguments):
-        if argument.name is None and index >= len(names):
-            reason = f"{SCHEMA}.{call.procedure} takes {counted(len(names), 'argument')}"
+        if argument.name is None and index >= len(in_order):
+            reason = f"{SCHEMA}.{call.procedure} takes {counted(len(in_order), 'argument')}"
             raise call.refused(reason, _signature(call.procedure, parameters), argument.position)
-        name = argument.name or names[index]
+        name = argument.name or in_order[index]
         if name not in parameters:
             hint = near_names(name, names) or _signature(call.procedure, parameters)
             raise call.refused(f"{SCHEMA}.{call.procedure} has no {name}", hint, argument.position)

@@ -19,7 +19,7 @@ from paimark.core.actions.checks import fingerprint, read_only_refusals, require
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.registry import Action
+from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten
@@ -154,7 +154,7 @@ class RowStatement(ABC):
         """The same in words; empty if nobody knows."""
 
     def action(self) -> Action:
-        return Action(self.name, self.summary, (), self.plan, self.apply, self.removes_rows)
+        return with_note(Action(self.name, self.summary, (), self.plan, self.apply, self.removes_rows))
 
     def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
         """Plan the statement. `arguments` is ignored: the statement has all of them."""
@@ -214,7 +214,7 @@ class RowStatement(ABC):
         if self.removes_rows or _has_one_writer(schema):
             # Two writers at once could put one key into two buckets.
             pinned = head.data.decode() if head else ""
-        inserting = Inserting(commit_user(str(uuid.uuid4())), root.branch, pinned)
+        inserting = Inserting(commit_user(str(uuid.uuid4())), root.branch, pinned, plan.note)
         run = Run(0, self.sql, self.database, None, inserting)
         answer = TaskResult()
         newest = head.snapshot.id if head else 0

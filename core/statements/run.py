@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paimark.core.actions.context import Progress, open_context
+from paimark.core.actions.context import Progress, context_of
 from paimark.core.actions.plan import Plan, raise_first
 from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError, Refused, StatementFailed
@@ -25,6 +25,7 @@ from paimark.core.statements.listing.answer import Listing, events, read_listing
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import table_exists
+from paimark.core.table.lineage.notes import Note
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.resolving import require_versions
@@ -55,13 +56,15 @@ def refuse_destructive(action: Action, plan: Plan) -> None:
 class CallMode:
     """How to run an action. `agree` gets the plan first, and raises to stop it; `tell` gets each step.
 
-    For a dry run `show` gets the plan, with its refusals, and nothing else is done. Unless it `asks`, it was
-    agreed to before, and no scan counts rows for the plan: the result says how many there were.
+    For a dry run `show` gets the plan, with its refusals, and nothing else is done. `note` is that of all
+    statements; None for that of the settings. Unless it `asks`, it was agreed to before, and no scan counts
+    rows for the plan: the result says how many there were.
     """
 
     agree: Agree = refuse_destructive
     tell: Progress = lambda line: None
     show: Callable[[Plan], None] | None = None
+    note: Note | None = None
     asks: bool = True
 
 
@@ -217,7 +220,8 @@ def _run_action(
     try:
         called, rows_written = action_call(statement, database)
         settings = engine.settings
-        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        context = context_of(settings, lambda: engine)
+        context = dataclasses.replace(context, note=mode.note or context.note)
         position = called.table_position
         if called.condition and (nothing := _nothing_to_do(context.files, called)):
             yield Finished(0, False, time.monotonic() - began, nothing)

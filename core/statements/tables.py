@@ -10,7 +10,7 @@ from msgspec import structs
 
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Outcome, Plan, Step, raise_first
-from paimark.core.actions.registry import Action, action
+from paimark.core.actions.registry import Action, action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.schema.alter_branch_schema import ACTION
 from paimark.core.actions.schema.types import paimon_type
@@ -72,7 +72,7 @@ class CreateAs:
 
     def action(self) -> Action:
         summary = "Make a table of the rows of a query."
-        return Action(CREATE, summary, (), self.plan, self.apply, of_no_table=True)
+        return with_note(Action(CREATE, summary, (), self.plan, self.apply, of_no_table=True))
 
     def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
         """`arguments` is ignored. Raises `StatementFailed` with its position, and the engine's error."""

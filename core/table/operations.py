@@ -104,7 +104,8 @@ class Operation(Record, frozen=True, kw_only=True):
     not turn its `edits` round, or what does instead. `undoes` and `redoes` are tokens of operations. `group`
     is set for a part of a change of many.
 
-    `checks` are those that were made of the rows that it published.
+    `checks` are those that were made of the rows that it published. `message` is what a person said of it;
+    `author` made it, if that is not the `user` of the process.
 
     `stream` is set for a run of a stream, whose entry is written again with each batch.
 
@@ -131,6 +132,8 @@ class Operation(Record, frozen=True, kw_only=True):
     redoes: str | None = None
     group: Group | None = None
     checks: tuple[CheckResult, ...] | None = None
+    message: str | None = None
+    author: str | None = None
     landed: bool | None = None
     records_added: int | None = None
     records_removed: int | None = None
@@ -203,7 +206,7 @@ def log_entries(files: Files, table: TablePath) -> list[Entry]:
 def read_operations(files: Files, table: TablePath, newest: int | None = None) -> list[Operation]:
     """All operations, or the newest, oldest first, without writes that did not land. Raises `Corrupt`."""
     entries = log_entries(files, table)
-    return _read(files, table, entries if newest is None else entries[-newest:])
+    return read_entries(files, table, entries if newest is None else entries[-newest:])
 
 
 def append(files: Files, table: TablePath, operation: Operation) -> None:
@@ -266,7 +269,7 @@ def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
     """Delete old operations, but for those that only the log can take back, and the undos of these."""
     writes = [each for each in entries if each.is_write]
     others = [each for each in entries if not each.is_write][:-_MOST_KEPT]
-    old = _read(files, table, others)
+    old = read_entries(files, table, others)
     lasting = {each.token for each in old if each.turned.is_lasting}
     kept = {each.token for each in old if lasting & {each.token, each.undoes, each.redoes}}
     gone = [*writes[:-_MOST_KEPT], *(each for each in others if each.token not in kept)]
@@ -274,7 +277,7 @@ def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
         pass
 
 
-def _read(files: Files, table: TablePath, entries: Sequence[Entry]) -> list[Operation]:
+def read_entries(files: Files, table: TablePath, entries: Sequence[Entry]) -> list[Operation]:
     """The operations of these files. A write of which it is not known that it landed is looked for."""
     paths = [f"{table.operations}/{each.name}" for each in entries]
     read: dict[str, Operation] = {}

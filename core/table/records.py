@@ -188,7 +188,7 @@ def misnamed(path: str, recorded_id: int | None) -> str:
 
 
 class Snapshot(Record, frozen=True, kw_only=True):
-    """One commit. `version` 3 is Paimon 1.x/2.x."""
+    """One commit. `version` 3 is Paimon 1.x/2.x. Only 2.x tells the `operation`: MERGE, DELETE."""
 
     numbered: ClassVar[tuple[str, ...]] = (SNAPSHOT_PREFIX, CHANGELOG_PREFIX)
 
@@ -214,10 +214,13 @@ class Snapshot(Record, frozen=True, kw_only=True):
     statistics: str | None = None
     properties: dict[str, str] | None = None
     next_row_id: int | None = None
+    operation: str | None = None
     uuid: str | None = None
     writer_version: str | None = None
 
 
+# Properties of snapshots: see `paimark.core.table.lineage.notes`.
+MESSAGE, AUTHOR = "paimark.message", "paimark.author"
 # A property of tags: see `paimark.core.table.manifests.apart`.
 APART = "paimark.apart"
 

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from paimark.core.table.records import Long
+from paimark.core.table.records import AUTHOR, MESSAGE, Long
+
+
+class Said(msgspec.Struct, frozen=True, gc=False, rename={"message": MESSAGE, "author": AUTHOR}):
+    """The note among the properties of a snapshot."""
+
+    message: str | None = None
+    author: str | None = None
 
 
 class SnapshotRow(
@@ -25,6 +32,7 @@ class SnapshotRow(
         "delta_record_count": "deltaRecordCount",
         "changelog_record_count": "changelogRecordCount",
         "watermark": "watermark",
+        "said": "properties",
     },
 ):
     """The columns of `$snapshots` that a list shows, with the same names. `commit_time` is epoch ms."""
@@ -39,6 +47,7 @@ class SnapshotRow(
     delta_record_count: Long | None = None
     changelog_record_count: Long | None = None
     watermark: Long | None = None
+    said: Said | None = None
 
 
 def row_decoder() -> Callable[[bytes], SnapshotRow]:

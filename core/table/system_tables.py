@@ -20,6 +20,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.branches import branch_rows
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
+from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.names import BRANCH_PART, near_names
 from paimark.core.table.operations import Operation, checks_said, read_operations
@@ -77,12 +78,19 @@ def _near(name: str) -> str:
     return near_names(name, SYSTEM_TABLES) or there_are
 
 
-snapshot_row = attrgetter(
+_snapshot_fields = attrgetter(
     *("id", "schema_id", "commit_user", "commit_identifier", "commit_kind", "time_millis"),
     *("base_manifest_list", "delta_manifest_list", "changelog_manifest_list"),
     *("total_record_count", "delta_record_count", "changelog_record_count"),
     *("watermark", "next_row_id", "writer_version"),
 )
+
+
+def snapshot_row(snapshot: Snapshot) -> Row:
+    note = note_of(snapshot)
+    return (*_snapshot_fields(snapshot), snapshot.operation, note.message or None, note.author or None)
+
+
 _savepoint_fields = attrgetter(
     *("id", "saved_snapshot_id", "schema_id", "save_time", "record_count"),
     *("snapshot_time", "branch", "comment", "created_by"),
@@ -139,10 +147,11 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
     for each in known:
         undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
         found = checks_said(each.checks) if each.checks else None
-        yield (*_operation_row(_with_remark(each)), undoes, redoes, _take_back(root, each), found)
+        note = (each.message, each.author or each.user)
+        yield (*_operation_row(with_remark(each)), undoes, redoes, take_back(root, each), found, *note)
 
 
-def _take_back(root: Root, operation: Operation) -> str:
+def take_back(root: Root, operation: Operation) -> str:
     """The command that takes it back in its turn, or why there is none."""
     if operation.undoes is not None:
         return root.table.redo
@@ -154,7 +163,7 @@ def _take_back(root: Root, operation: Operation) -> str:
     return operation.no_way_back or why or "it can't be taken back"
 
 
-def _with_remark(operation: Operation) -> Operation:
+def with_remark(operation: Operation) -> Operation:
     """The operation; the summary of a part of a change of many says which part."""
     remark = ""
     if (group := operation.group) is not None:
@@ -201,7 +210,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             commit_kind STRING, commit_time TIMESTAMP(3), base_manifest_list STRING,
             delta_manifest_list STRING, changelog_manifest_list STRING, total_record_count BIGINT,
             delta_record_count BIGINT, changelog_record_count BIGINT, watermark BIGINT, next_row_id BIGINT,
-            writer_version STRING""",
+            writer_version STRING, operation STRING, message STRING, author STRING""",
         ),
         _table(
             "savepoints",
@@ -235,7 +244,7 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             _operations,
             """operation_id BIGINT, action STRING, summary STRING, before STRING, after STRING, user STRING,
             host STRING, time TIMESTAMP(3), undoes BIGINT, redoes BIGINT,
-            take_back STRING, checks STRING""",
+            take_back STRING, checks STRING, message STRING, author STRING""",
         ),
         _table("options", _options, "key STRING, value STRING"),
         _table(

@@ -75,7 +75,7 @@ STEPS = (
 # `tests.actions.tables` moves tables: an object store can't.
 MOVES = {"drop-table", "rename-table", "undrop", "delete-dropped"}
 # Spark does all of it.
-OF_SPARK = {"compact", "analyze", "revert", "restore-rows"}
+OF_SPARK = {"compact", "analyze", "revert", "restore-rows", "edit-rows"}
 
 
 def test_every_action_is_tried() -> None:

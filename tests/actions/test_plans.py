@@ -39,9 +39,9 @@ from tests.faults.fault_files import Death, FaultFiles
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
-REWRITES = ("merge-branch", "rollback", "compact", "analyze", "revert", "restore-rows")
+REWRITES = ("merge-branch", "rollback", "compact", "analyze", "revert", "restore-rows", "edit-rows")
 # Their plans ask Spark: `tests.spark.repair`.
-COUNTED_BY_SPARK = {"revert", "restore-rows"}
+COUNTED_BY_SPARK = {"revert", "restore-rows", "edit-rows"}
 PLANNED_HERE = [name for name in ACTIONS if name not in COUNTED_BY_SPARK]
 OF_TABLES = ("rename-table", "drop-table", "undrop", "delete-dropped")
 

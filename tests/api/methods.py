@@ -5,10 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from paimark.core.actions.declared.declaration import Declaration
+from paimark.core.actions.declared.declaration import NOTE, Declaration
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument
 
@@ -61,11 +61,12 @@ def source() -> str:
 
 def _method(action: Declaration) -> str:
     before = ["self", *(["name: str"] if action.of_no_table else [])]
-    head = ", ".join([*before, *(["*"] if action.arguments else []), *map(_parameter, action.arguments)])
+    arguments = [*action.arguments, *([] if action.has_no_note else NOTE)]
+    head = ", ".join([*before, *(["*"] if arguments else []), *map(_parameter, arguments)])
     named = (["name"] if action.of_no_table else []) + [f'"{action.name}"', action.result]
-    given = ", ".join([*named, *(f"{each.name}={each.name}" for each in action.arguments)])
+    given = ", ".join([*named, *(f"{each.name}={each.name}" for each in arguments)])
     name = action.name.replace("-", "_")
-    docstring = textwrap.indent('"""' + "\n".join(_docstring(action)) + '"""', " " * 8)
+    docstring = textwrap.indent('"""' + "\n".join(_docstring(action, arguments)) + '"""', " " * 8)
     return f"    def {name}({head}) -> {action.result}:\n{docstring}\n        return self._do({given})\n"
 
 
@@ -77,11 +78,11 @@ def _parameter(argument: Argument) -> str:
     return f"{argument.name}: {kind if default is not None else f'{kind} | None'} = {default!r}"
 
 
-def _docstring(action: Declaration) -> Iterator[str]:
+def _docstring(action: Declaration, arguments: Sequence[Argument]) -> Iterator[str]:
     yield from textwrap.wrap(f"{action.summary} {action.more}".strip(), _WIDTH - 6)
-    if action.arguments:
+    if arguments:
         yield ""
-        for each in action.arguments:
+        for each in arguments:
             yield from textwrap.wrap(f"{each.name}: {each.help}", _WIDTH, subsequent_indent="    ")
         yield ""
 

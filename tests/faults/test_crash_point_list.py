@@ -28,7 +28,7 @@ OTHERS = {"redo", "restore"}
 # It is the same change as `protect`.
 SAME = {"unprotect"}
 # The engine does all of it: `tests.spark.library` kills that.
-OF_THE_ENGINE = {"compact", "analyze", "revert", "restore-rows"}
+OF_THE_ENGINE = {"compact", "analyze", "revert", "restore-rows", "edit-rows"}
 
 
 class CrashPoint(NamedTuple):

@@ -40,7 +40,7 @@ from tests.faults.fault_files import Death, FaultFiles
 MOVED, INTERRUPTED = TablePath("shop", "moved"), TablePath("shop", "interrupted")
 # `redo` and `restore` plan other actions, Spark counts for `revert` and `restore-rows`, and what is in the
 # trash is no table to others.
-_OTHERS = {"redo", "restore", "revert", "restore-rows"} | {
+_OTHERS = {"redo", "restore", "revert", "restore-rows", "edit-rows"} | {
     name for name, each in ACTIONS.items() if each.of_no_table
 }
 PLANS: list[tuple[str, Mapping[str, object]]] = [

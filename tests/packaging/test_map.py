@@ -25,8 +25,8 @@ CROWDED = {"benchmarks"}
 # What stands between backticks, and the dotted names in it that begin with a folder of ours.
 CODE = re.compile(r"`([^`\n]+)`")
 DOTTED = re.compile(
-    # Tags are called paimark.merge.<branch>.<id> and the like, and a property of theirs: no modules.
-    rf"(?<![\w./$-])(?!paimark\.(?:merge\.|truncate\.|read\.|apart\b))(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/-])"
+    # Tags are called paimark.merge.<branch>.<id> and the like, and there are properties: no modules.
+    rf"(?<![\w./$-])(?!paimark\.(?:merge\.|truncate\.|read\.|(?:apart|message|author)\b))(?:{'|'.join(TOPS)})(?:\.[A-Za-z_]\w*)+(?![\w/-])"
 )
 IN_FOLDERS = re.compile(rf"(?<![\w./-])(?:{'|'.join([*TOPS, 'docs', 'screenshots'])})/[\w./-]*")
 

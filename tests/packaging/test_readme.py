@@ -60,6 +60,7 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
                 "analyze",
                 "revert",
                 "restore-rows",
+                "edit-rows",
                 "jars fetch",
                 "demo",
             )

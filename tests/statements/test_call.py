@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.declared.kinds import Argument, Choice
 from paimark.core.actions.registry import ACTIONS
 from paimark.core.errors import StatementFailed
@@ -32,9 +33,12 @@ def sample_value(argument: Argument) -> tuple[str, object]:
 def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
     action = ACTIONS[name]
     procedure = name.replace("-", "_")
-    places = ["'shop.orders'", *(sample_value(each)[0] for each in action.arguments)]
+    own = [each for each in action.arguments if each not in NOTE]
+    places = ["'shop.orders'", *(sample_value(each)[0] for each in own)]
     names = [f"{each.name} => {sample_value(each)[0]}" for each in reversed(action.arguments)]
-    by_place = action_of(f"CALL sys.{procedure}({', '.join(places)})")
+    # A message has a name in any case.
+    notes = [f"{each.name} => {sample_value(each)[0]}" for each in action.arguments if each in NOTE]
+    by_place = action_of(f"CALL sys.{procedure}({', '.join([*places, *notes])})")
     names.append("table => 'shop.orders'")
     by_name = action_of(f"CALL SYS.{procedure.upper()}({', '.join(names)})")
     assert by_place.action is by_name.action is action

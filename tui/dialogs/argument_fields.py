@@ -8,14 +8,17 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
+from paimark.core.actions.declared.declaration import AUTHOR, MESSAGE
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument
 from paimark.core.actions.known_names import known_names
+from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.notes import checked
 from paimark.core.text import clean_text
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
@@ -73,14 +76,15 @@ class ArgumentFields:
     """
 
     def __init__(self, action: Action, given: Mapping[str, object]) -> None:
-        self._arguments = action.arguments
+        # The settings say who makes a change.
+        self._arguments = [each for each in action.arguments if each is not AUTHOR]
         self._phrase = ""
         self._several = {name: value for name, value in given.items() if isinstance(value, list)}
         self._fields = {
             argument.name: ArgumentField(
                 argument.name, _what_to_write(argument), _text(given.get(argument.name, argument.default))
             )
-            for argument in action.arguments
+            for argument in self._arguments
             if argument.name not in self._several
         }
         self.confirmation = ArgumentField("confirm", "")
@@ -144,6 +148,16 @@ class ArgumentFields:
     def values(self) -> dict[str, object]:
         """The values by argument, if there is no `problem`."""
         return {**{each.name: each.read(text) for each, text in self._written()}, **self._several}
+
+    def is_message(self, field: Input) -> bool:
+        """Whether it is the field of the message, of which no plan depends."""
+        return MESSAGE.name in self._fields and self._fields[MESSAGE.name].input is field
+
+    def noted(self, plan: Plan) -> Plan:
+        """The plan with the message that is written now."""
+        if MESSAGE.name not in self._fields:
+            return plan
+        return plan.noted(checked(self.text(MESSAGE.name), plan.note.author))
 
     def _written(self) -> Iterator[tuple[Argument, str]]:
         """What is in the fields that are not empty."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from paimark.core.actions.plan import Outcome
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.definition.file_sizes import unit_of
+from paimark.core.text import clean_text
 from paimark.core.travel.diff.versions import DiffVersion
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.formats import copied_cells, whole_text
 from paimark.tui.keymap import hidden
-from paimark.tui.messages import Copied
+from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.query.arrow_rows import ArrowRows, arrow_columns
 from paimark.tui.query.peeking import PEEKED, Peeking
 from paimark.tui.terminal.key_order import ROWS
@@ -23,6 +25,9 @@ from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot
+
+if TYPE_CHECKING:
+    from paimark.tui.dialogs.editing.target import EditTarget
 
 # The number of key columns that stay visible.
 _MOST_PINNED = 3
@@ -40,6 +45,7 @@ class PeekScreen(Dialog[None]):
         Binding("y", "copy", "copy the row", id="peek.copy"),
         Binding("i", "record", "record", id="peek.record"),
         Binding("enter", "cell", "cell", tooltip="the whole value under the cursor", id="peek.cell"),
+        Binding("E", "change", "edit", tooltip="change cells, add and delete rows", id="peek.change"),
     ]
 
     def __init__(self, title: str, peeking: Peeking) -> None:
@@ -48,6 +54,7 @@ class PeekScreen(Dialog[None]):
         self._peeking = peeking
         self._grid = RecordGrid(frozen=1, cells=True)
         self._is_reading = True
+        self._version: DiffVersion | None = None
 
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._title}: first rows"):
@@ -62,7 +69,7 @@ class PeekScreen(Dialog[None]):
 
     def _take(self, peeked: Peeked) -> None:
         self._is_reading = False
-        version, table = peeked
+        self._version, table = version, _ = peeked
         names = table.schema.names
         keys = [name for name in version.schema.primary_keys if name in names][:_MOST_PINNED]
         self._grid.shown_columns.pinned = max(1, len(keys))
@@ -84,7 +91,7 @@ class PeekScreen(Dialog[None]):
 
     def waits_for(self, binding: str) -> str:
         """The event that a key must wait for: the rows that it is for may still be read."""
-        for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell"))
+        for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell", "peek.change"))
         return ROWS if self._is_reading and for_rows else ""
 
     def _row(self) -> list[tuple[str, str]]:
@@ -112,6 +119,25 @@ class PeekScreen(Dialog[None]):
 
         if (cell := cell_of(self._grid)) is not None:
             await self.app.push_screen(cell)
+
+    def action_change(self) -> None:
+        from paimark.tui.dialogs.editing.edit_screen import open_editing
+
+        if self._version is not None:
+            open_editing(self._grid, self._peeking.session, self._find, self._again)
+
+    def _find(self) -> EditTarget:
+        from paimark.tui.dialogs.editing.target import target_of
+
+        version, peeking = self._version, self._peeking
+        assert version is not None
+        read_at = 0 if version.snapshot is None else version.snapshot.id
+        names, context = [column.title for column in self._grid.columns], peeking.session.context
+        return target_of(context, peeking.table, peeking.branch, read_at, names, is_newest=True)
+
+    def _again(self, outcome: Outcome) -> None:
+        self.post_message(StatusShown(clean_text(outcome.message), "good"))
+        self._reading.ask(self._peeking.read)
 
     def action_close(self) -> None:
         if not self.take_filter_away():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Literal
@@ -16,6 +16,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge.conflict_lines import MERGE
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.recover_first import Recovery, plan_to_apply, recovery
 from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import PaimarkError
@@ -37,7 +38,7 @@ from paimark.tui.work.running_change import RunningChange
 
 DialogState = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
-LEAVE, STOP = "To the background", "Cancel it"
+LEAVE, STOP, RECOVER = "To the background", "Cancel it", "Recover it first"
 # The argument that names a file of choices.
 _RESOLVE = "resolve"
 _READING = "Reading what it takes …"
@@ -87,6 +88,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._change = change
         # The existing names for arguments, by argument.
         self._known: Mapping[str, Line] = {}
+        # Of an interrupted change that is in the way of the plan, if it needs no person.
+        self._recovery: Recovery | None = None
         # Cancels the plan that is being made.
         self._counting = Cancellation()
         branch = given.get("branch")
@@ -115,6 +118,9 @@ class PlanDialog(Dialog[Outcome | None]):
         self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
         # The names only help: an error is ignored.
         self._naming: Slot[Mapping[str, Line]] = Slot(self.app, "names", self._read_names, lambda error: None)
+        self._looking: Slot[Recovery | None] = Slot(
+            self.app, "recovery", self._in_the_way, lambda error: None
+        )
         self.set_interval(_TICK, self._tick)
         if self._change is not None:
             self.set_focus(self._choices)
@@ -144,7 +150,8 @@ class PlanDialog(Dialog[Outcome | None]):
         event.stop()
         if self._state in ("applying", "done"):
             return
-        if event.input is not self._fields.confirmation.input:
+        is_said = self._fields.is_message(event.input) and not self._fields.problem
+        if event.input is not self._fields.confirmation.input and not (is_said and self._plan is not None):
             # The arguments differ from those of the plan: it can't be applied any more, nor can one that is
             # still being made.
             if self._plan is not None:
@@ -171,6 +178,9 @@ class PlanDialog(Dialog[Outcome | None]):
     # Planning
 
     def action_plan(self) -> None:
+        self._ask_for_plan()
+
+    def _ask_for_plan(self, *, recovers: bool = False) -> None:
         self._is_new = False
         if self._state in ("applying", "done"):
             return
@@ -184,10 +194,11 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         if self._timer is not None:
             self._timer.stop()
-        self._state, self._plan, self._change = "planning", None, None
+        self._state, self._plan, self._change, self._recovery = "planning", None, None, None
+        self._looking.drop()
         self._counting.cancel()
         self._counting = Cancellation()
-        make = partial(self._make_plan, self._counting, self._fields.values)
+        make = partial(self._make_plan, self._counting, self._fields.values, recovers)
         self._planning.ask(make, partial(self._is_slow, self._lines))
 
     def _show_problem(self, problem: str) -> None:
@@ -207,13 +218,14 @@ class PlanDialog(Dialog[Outcome | None]):
             self._show([[(_READING, "quiet")]])
 
     def _make_plan(
-        self, counting: Cancellation, arguments: dict[str, object], report: ThreadReport[Plan]
+        self, counting: Cancellation, arguments: dict[str, object], recovers: bool, report: ThreadReport[Plan]
     ) -> None:
-        """Make the plan. Called in a thread."""
+        """Make the plan, after a recovery if it `recovers`. Called in a thread."""
         context = replace(
             self._session.context, progress=lambda line: report.meanwhile(lambda: self._counted(line))
         )
-        plan = partial(self._action.plan, context, self._table, arguments)
+        make = partial(plan_to_apply, self._action) if recovers else self._action.plan
+        plan = partial(make, context, self._table, arguments)
         with cancellable(counting):
             report(self._session.within_warehouse(plan))
 
@@ -224,6 +236,22 @@ class PlanDialog(Dialog[Outcome | None]):
     def _planned(self, plan: Plan) -> None:
         self._plan, self._state = plan, "planned"
         self._show(self._plan_lines(plan))
+        if plan.refusals:
+            self._look_for_recovery()
+
+    def _look_for_recovery(self) -> None:
+        self._looking.ask(lambda report: report(recovery(self._session.context, self._table)))
+
+    def _in_the_way(self, found: Recovery | None) -> None:
+        if found is not None and self._is_over:
+            self._recovery = found
+            self._show(
+                [
+                    *self._lines,
+                    [("", "")],
+                    [(f"{found.of} can be recovered first, and this planned anew.", "")],
+                ]
+            )
 
     def _plan_lines(self, plan: Plan) -> list[Line]:
         lines = plan_lines(plan, self._table.directory, with_steps=self._is_open)
@@ -240,6 +268,7 @@ class PlanDialog(Dialog[Outcome | None]):
     def _not_planned(self, error: PaimarkError) -> None:
         self._plan, self._state = None, "failed"
         self._show(error_lines(error)[1:])
+        self._look_for_recovery()
 
     # The change
 
@@ -289,7 +318,7 @@ class PlanDialog(Dialog[Outcome | None]):
             session.jobs,
             session.show_change,
             self._action,
-            plan,
+            self._fields.noted(plan),
         )
         self._watch(change)
 
@@ -343,12 +372,18 @@ class PlanDialog(Dialog[Outcome | None]):
             self._choices.offer([LEAVE, STOP] if stops else [LEAVE])
         else:
             ends = [CANCEL, APPLY] if self._allowed else [CANCEL]
-            self._choices.offer([CLOSE] if self._is_over else ends)
+            over = [CLOSE] if self._recovery is None else [CLOSE, RECOVER]
+            self._choices.offer(over if self._is_over else ends)
 
     # Keys
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        act_of = {LEAVE: self.action_leave, APPLY: self.action_apply, STOP: self.cancel}
+        act_of: dict[str, Callable[[], object]] = {
+            LEAVE: self.action_leave,
+            APPLY: self.action_apply,
+            STOP: self.cancel,
+            RECOVER: partial(self._ask_for_plan, recovers=True),
+        }
         act_of.get(event.label, self.action_close)()
 
     def action_confirm(self) -> None:
@@ -421,6 +456,7 @@ class PlanDialog(Dialog[Outcome | None]):
     def on_unmount(self) -> None:
         self._counting.cancel()
         self._planning.drop()
+        self._looking.drop()
         self._naming.drop()
         # Another dialog may already watch the change.
         if self._change is not None and self._change.watcher == self._look:

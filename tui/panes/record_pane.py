@@ -19,7 +19,7 @@ from paimark.tui.memory import GridLook
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk, PaneRows, RowsReport
-from paimark.tui.records.marks import Mark, mark_of
+from paimark.tui.records.marks import Mark, mark_of, pair_of_change, why_no_change
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn, RecordKey, RowSource, tuples
 from paimark.tui.session import Session, Target
@@ -310,6 +310,15 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
     def current_version(self) -> RowVersion | None:
         index = self.grid.index
         return None if index is None else self.version(index)
+
+    @property
+    def change(self) -> tuple[Mark, Mark] | None:
+        """The versions before and after what the row under the cursor did."""
+        return pair_of_change(self.current_mark)
+
+    @property
+    def why_no_change(self) -> str:
+        return why_no_change(self.current_mark)
 
     @property
     def current_mark(self) -> Mark | None:

@@ -16,6 +16,7 @@ from paimark.core.errors import PaimarkError
 from paimark.core.figures import exact_moment, exact_time
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, in_order_of_makers, number_in
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.records import Snapshot
 from paimark.core.table.rows import SnapshotRow
 from paimark.tui.formats import format_value
@@ -108,6 +109,8 @@ class SnapshotRows(Records[SnapshotRow]):
             row.delta_record_count,
             row.schema_id,
             ", ".join(kept_by) or None,
+            row.said and row.said.message,
+            row.said and row.said.author,
             user_cell(row.commit_user),
         )
 
@@ -126,6 +129,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         GridColumn("added", "number"),
         GridColumn("schema", "id", "quiet"),
         GridColumn("kept by", style="second"),
+        GridColumn("message", most=48),
+        GridColumn("author", style="quiet"),
         GridColumn("commit user", style="quiet"),
     )
 
@@ -363,16 +368,32 @@ def snapshot_facts(snapshot: Snapshot, now_ms: int, counted: str, kept_by: str =
         ("added", format_value("number", snapshot.delta_record_count, now_ms)),
         ("schema", str(snapshot.schema_id)),
         ("user", snapshot.commit_user),
+        *_written_by(snapshot),
     ]
     if kept_by:
         facts.append(("kept by", kept_by))
     listed = {"id", "schema_id", "commit_user", "commit_kind", "time_millis", "total_record_count"}
-    listed |= {"delta_record_count", "unknown"}
+    listed |= {"delta_record_count", "operation", "unknown"}
     for name in snapshot.__struct_fields__:
         value = getattr(snapshot, name)
         if name not in listed and value is not None:
             facts.append((name.replace("_", " "), _plain(value)))
     return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
+
+
+def _written_by(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """Why it was made, by whom and with what."""
+    # Here, because the first frame has only rows.
+    from paimark.core.actions.said import engine_of
+
+    note, engine = note_of(snapshot), snapshot.writer_version
+    said = [
+        ("message", note.message),
+        ("author", note.author),
+        ("operation", snapshot.operation or ""),
+        ("written by", engine_of(engine) if engine else ""),
+    ]
+    return [each for each in said if each[1]]
 
 
 def snapshot_values(snapshot: Snapshot, counted: str) -> Mapping[str, object]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -40,12 +41,8 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
     The row is named by its key, or without one by all its values that are the same as a text. Raises
     `UsageError` if the row has not the whole key, or nothing to name it by.
     """
-    database, rest = split_name(label)
-    name = split_system_name(rest)
-    if name.system is not None:
-        raise UsageError(f"{label} is a system table: its rows have no history", "")
-    table = TablePath(database, name.table)
-    schema = Lineage(files, branch_root(files, table, name.branch)).require_schema()
+    table, branch = table_of(label)
+    schema = Lineage(files, branch_root(files, table, branch)).require_schema()
     known = {
         each.name: str(row[each.name]).lower() if isinstance(row[each.name], bool) else str(row[each.name])
         for each in schema.fields
@@ -57,7 +54,36 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
     if not keys:
         raise UsageError(f"The row has no column of {label} to name it by", "Select one.")
     key = ", ".join(f"{each}={known[each]}" for each in keys)
-    return _call("history", table, name.branch, f"key => {literal(key)}")
+    return _call("history", table, branch, f"key => {literal(key)}")
+
+
+def blame_statement(files: Files, label: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """It asks which commit wrote each of these rows last. Raises `UsageError` as `history_statement`."""
+    table, branch = table_of(label)
+    schema = Lineage(files, branch_root(files, table, branch)).require_schema()
+    if not (names := schema.primary_keys):
+        raise UsageError(f"{label} has no primary key: its rows are not told apart", "")
+    found = dict.fromkeys(_key_of(names, row) for row in rows)
+    text = ", ".join(key[0] for key in found)
+    if len(names) > 1 or "," in "".join(key[0] for key in found):
+        text = json.dumps([dict(zip(names, key, strict=True)) for key in found], ensure_ascii=False)
+    return _call("blame", table, branch, f"keys => {literal(text)}")
+
+
+def _key_of(names: Sequence[str], row: Mapping[str, Any]) -> tuple[str, ...]:
+    for name in names:
+        if not isinstance(row.get(name), _PLAIN):
+            raise UsageError(f"A row has no {name}, which its key has", "Select it, too.")
+    return tuple(str(row[name]) for name in names)
+
+
+def table_of(label: str) -> tuple[TablePath, str | None]:
+    """The table that a query calls so, and its branch. Raises `UsageError` for a system table."""
+    database, rest = split_name(label)
+    name = split_system_name(rest)
+    if name.system is not None:
+        raise UsageError(f"{label} is a system table: its rows are of no table", "")
+    return TablePath(database, name.table), name.branch
 
 
 def _call(procedure: str, table: TablePath, branch: str | None, argument: str) -> str:

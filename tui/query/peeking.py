@@ -8,6 +8,7 @@ from typing import Any
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
@@ -22,19 +23,27 @@ class Peeking:
     """One such read: call `read` in a thread, and `stop` from any thread."""
 
     def __init__(self, session: Session, target: Target, requested: RequestedVersion) -> None:
-        self._session = session
+        self.session = session
         self._target = target
         self._requested = requested
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
+    @property
+    def table(self) -> TablePath:
+        return self._target.table
+
+    @property
+    def branch(self) -> str | None:
+        return self._requested.branch
+
     def read(self, report: ThreadReport[tuple[DiffVersion, Any]]) -> None:
         """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
-        files = self._session.files
+        files = self.session.files
         version = find_version(files, self._target.table, self._requested)
-        warehouse = WarehouseAccess(files, files.uri, self._session.settings.options)
+        warehouse = WarehouseAccess(files, files.uri, self.session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
-        with self._session.room.paused():
+        with self.session.room.paused():
             process = self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "paimark.core.cli.query.peek", str(PEEKED)],
                 stdin=subprocess.PIPE,

@@ -83,6 +83,8 @@ def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
     if version is None or version == RowVersion():
         return None
     if version.version is None:
+        if version.branch is None:
+            return None
         return Mark(RequestedVersion(None if version.branch == MAIN else version.branch))
     branch = target.branch if version.branch is None else version.branch
     requested = RequestedVersion(None if branch == MAIN else branch, version.version)

@@ -13,6 +13,7 @@ import msgspec
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot
 from paimark.core.table.rows import SnapshotRow
+from paimark.core.travel.diff.compared import Fitted
 from paimark.tui.formats import CellKind, short_user
 
 T = TypeVar("T")
@@ -48,6 +49,17 @@ def user_cell(commit_user: str) -> str | ShortText:
     """The cell of a commit user: without the end of its UUID, which a filter finds all the same."""
     short = short_user(commit_user)
     return commit_user if short == commit_user else ShortText(short, (commit_user,))
+
+
+class InkText(Fitted):
+    """The text of a cell in an ink of its own."""
+
+    ink: str
+
+    def __new__(cls, text: str, ink: str) -> InkText:
+        made = super().__new__(cls, text)
+        made.ink = ink
+        return made
 
 
 class RowSource(Protocol):
@@ -98,7 +110,9 @@ def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[obje
     return Records(list(enumerate(rows)), lambda numbered: numbered[1], lambda numbered: numbered[0])
 
 
-RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space"]
+RecordKind = Literal[
+    "snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space", "operation"
+]
 
 
 class RecordKey(msgspec.Struct, frozen=True):

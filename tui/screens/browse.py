@@ -189,7 +189,7 @@ class BrowseScreen(Backdrop):
 
     def _make_room(self, tab: Tab) -> None:
         """Hide the tables until Escape, for tabs that need the whole width of a narrow terminal."""
-        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE), "-savepoints")
+        self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE, Tab.OPERATIONS), "-savepoints")
 
     def expect(self, target: Target) -> None:
         """Show a table whose newest snapshots are being read already, so that they are not read twice."""

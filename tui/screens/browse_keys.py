@@ -42,6 +42,7 @@ FIRST_ON: Mapping[Tab, Sequence[str]] = {
     Tab.SAVEPOINTS: ("act.branch", "act.delete"),
     Tab.BRANCHES: ("act.merge", "act.replace", "act.delete"),
     Tab.TAGS: ("act.branch", "act.delete", "act.rename"),
+    Tab.OPERATIONS: ("act.restore",),
 }
 # Keys that compare rows: two marked ones, or that under the cursor with another.
 COMPARING = ("browse.diff", "browse.diff_before")

@@ -11,7 +11,6 @@ from paimark.tui.messages import Say
 from paimark.tui.records.marks import (
     Mark,
     moved_on,
-    pair_of_change,
     pair_to_compare,
     why_no_change,
     why_no_pair,
@@ -55,12 +54,13 @@ class DifferenceLookup:
             await self._compare(target, *pair)
 
     async def open_changes(self, target: Target) -> None:
-        """Compare the snapshot under the cursor with the one before it."""
+        """Compare the versions before and after what the row under the cursor did."""
         if self._rows.says_not_one():
             return
-        pair = pair_of_change(here := self._rows.under_cursor)
+        pane = self._rows.pane
+        pair = None if pane is None else pane.change
         if pair is None:
-            self._say(why_no_change(here), "warn")
+            self._say(why_no_change(None) if pane is None else pane.why_no_change, "warn")
         else:
             await self._compare(target, *pair)
 

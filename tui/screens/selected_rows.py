@@ -42,6 +42,11 @@ class SelectedRows:
         self._say = say
 
     @property
+    def pane(self) -> RecordPane[Any] | None:
+        """The focused pane, if it has rows of metadata."""
+        return self._tabs.pane_in_use
+
+    @property
     def under_cursor(self) -> Mark | None:
         """The row under the cursor of the focused pane, as a mark; None if there is none."""
         pane = self._tabs.pane_in_use

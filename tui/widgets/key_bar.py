@@ -48,6 +48,8 @@ _FIRST = (
     # With many conflicts few people choose one by one.
     "conflicts.all",
     "conflicts.main",
+    "edit.plan",
+    "edit.",
     "pane.",
     "tables.",
     # The key that runs the query is the most important one of the query pane.

@@ -230,6 +230,8 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
         group=plan.group,
         # Their rows are the table's: the log only counts them.
         checks=tuple(msgspec.structs.replace(each, first=()) for each in change.checks()) or None,
+        message=plan.note.message or None,
+        author=plan.note.author or None,
     )
 
 

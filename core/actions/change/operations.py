@@ -56,7 +56,12 @@ def stacks(context: Context, table: TablePath) -> Stacks:
 
 def stacks_of(files: Files, table: TablePath) -> Stacks:
     """As `stacks`, for who only reads."""
-    known = _as_committed(_as_asked(read_operations(files, table)))
+    return replayed(read_operations(files, table))
+
+
+def replayed(log: Sequence[Operation]) -> Stacks:
+    """Replay the operations of a log, or its newest. Of these an undo is there with what it took back."""
+    known = _as_committed(_as_asked(log))
     by_token = {each.token: each for each in known}
     undo: list[Operation] = []
     redo: list[Operation] = []

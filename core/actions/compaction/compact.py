@@ -10,6 +10,8 @@ import uuid
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import require_allowed, require_unmoved, text_argument
@@ -117,6 +119,7 @@ def committed(
     Raises the engine's error if it did not commit, and `Overwritten`.
     """
     answer, user = TaskResult(), order.commit_user
+    order = replace(order, note=context.note)
     try:
         with engine_of(context) as engine:
             answer = answer_of(engine, order, progress)

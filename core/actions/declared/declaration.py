@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from paimark.core.actions.declared.kinds import Argument, Thing, Value
+from paimark.core.actions.declared.kinds import Argument, Message, Text, Thing, Value
 from paimark.core.actions.declared.row import Seen
 
 if TYPE_CHECKING:
     from paimark.core.table.follow_ups.options import Event
 
 
+# What every change takes that somebody asks for; the registry takes it, and no action sees it.
+MESSAGE = Message("message", "Why: goes into the log, and into the snapshot that it commits.")
+AUTHOR = Text("author", "Who made it, if not the user of this machine.")
+NOTE = (MESSAGE, AUTHOR)
 # What an action takes from readers, or changes for them: its object, the branch that it works on (main if it
 # has no argument for it), or the whole table.
 Takes = Literal["", "object", "branch", "table"]
@@ -41,6 +45,8 @@ class Declaration(msgspec.Struct, frozen=True):
     is followed by an automatic savepoint, if one is due. `follows` is the event that stock engines have
     follow-ups for. One that is `of_no_table` takes a table out of the trash.
 
+    One that `has_no_note` takes no message: the clock makes it.
+
     `takes` is what must not be protected. `more` are further sentences for `--help` and Python. `result`
     names a struct of `paimark.results`.
     `changes` are its kinds of change, by the names in journals, with the module and class of each.
@@ -58,6 +64,7 @@ class Declaration(msgspec.Struct, frozen=True):
     moves_main: bool = False
     follows: Event | None = None
     of_no_table: bool = False
+    has_no_note: bool = False
 
     @property
     def name(self) -> str:

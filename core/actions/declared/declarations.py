@@ -81,6 +81,7 @@ DECLARED: dict[str, Declaration] = {
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (Branch("branch", "Branch of the table; main when left out.", follows=False),),
             result="AutoSavepointDone",
+            has_no_note=True,
         ),
         Declaration(
             "branches.create_branch",
@@ -379,6 +380,26 @@ DECLARED: dict[str, Declaration] = {
             asks=True,
         ),
         _moving_main(
+            "repair.edit_rows",
+            "Change cells of rows with a key, add rows and delete rows, as one commit.",
+            (
+                FileName("file", "File of the edits, a JSON object a line.", required=True),
+                Text("read_at", "The version that the rows were read at; the newest when left out."),
+                Choice(
+                    "on_conflict",
+                    "What a row gets that changed since: fail (nothing is written), now or edited.",
+                    default="fail",
+                    among=("fail", "now", "edited"),
+                ),
+                _RESOLVE,
+                _BRANCH,
+            ),
+            more='An edit is {"key": {"id": 42}, "set": {"price": 5}}, or with "add" and the cells of a '
+            'new row, or with "delete": true. Paimon\'s library makes the commit, which starts Spark.',
+            result="RowsEdited",
+            asks=True,
+        ),
+        _moving_main(
             "undo.undo",
             "Take back the last change that can be taken back.",
             (Flag("replacement", "The last replacement, though main moved on since a merge."),),
@@ -401,6 +422,9 @@ DECLARED: dict[str, Declaration] = {
             "undo.restore",
             "Undo or redo until an operation of the log is the last that counts.",
             (OperationNumber("to", "Number of the operation; 0 for before all of them.", required=True),),
+            key=Key(
+                "W", "act.restore", "back to it", "go back to this operation", "goes back to an operation"
+            ),
             result="Restored",
         ),
         Declaration(

@@ -12,11 +12,12 @@ import msgspec
 from paimark.core.actions.declared.row import Seen, is_savepoints
 from paimark.core.config import FALSE_WORDS, TRUE_WORDS
 from paimark.core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, number_in
+from paimark.core.table.lineage.notes import problem_of
 from paimark.core.text import whole_number
 
 Value = str | int | bool
 # What an action is about: a tab shows such things, and a key on its row takes one.
-Thing = Literal["tag", "savepoint", "branch"]
+Thing = Literal["tag", "savepoint", "branch", "operation"]
 _FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, "n"), False)
 
 
@@ -88,6 +89,15 @@ class Argument(msgspec.Struct, frozen=True):
 
 class Text(Argument, frozen=True):
     """Any text, which the action itself reads: a new name, columns, a length of time."""
+
+
+class Message(Argument, frozen=True):
+    """What a person says of a change."""
+
+    def read(self, text: str) -> Value:
+        if problem := problem_of(text):
+            raise ValueError(problem)
+        return text
 
 
 class FileName(Argument, frozen=True):
@@ -241,6 +251,14 @@ class ConsumerName(Argument, frozen=True):
 
 class OperationNumber(Number, frozen=True):
     """An operation of the table's log."""
+
+    thing = "operation"
+
+    def of(self, seen: Seen) -> Value | None:
+        return seen.row.operation
+
+    def why_none(self, verb: str, seen: Seen) -> str:
+        return f"Go to an operation: there is none here to {verb}"
 
 
 class DroppedId(Argument, frozen=True):

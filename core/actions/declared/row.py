@@ -10,13 +10,15 @@ from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
 class RowVersion(msgspec.Struct, frozen=True):
     """The version of a row for `VERSION AS OF`, or a branch, or (all None) the table itself.
 
-    `commit_time` (epoch ms) distinguishes the snapshot from a later one with the same id."""
+    `commit_time` (epoch ms) distinguishes the snapshot from a later one with the same id. `operation` is the
+    number of a row of the log."""
 
     version: str | None = None
     branch: str | None = None
     tag: str | None = None
     snapshot_id: int | None = None
     commit_time: int | None = None
+    operation: int | None = None
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -79,7 +79,8 @@ def _value(text: str) -> str | None:
     return None if text in _NO_PARTITION else text
 
 
-def _keys(schema: TableSchema, text: str) -> str:
+def keys_of(schema: TableSchema, text: str) -> list[Mapping[str, Any]]:
+    """The keys that a person named. Raises `UsageError` for what is no key."""
     keys = schema.primary_keys
     if not keys:
         raise UsageError("The table has no primary key", "Use --where.")
@@ -91,7 +92,11 @@ def _keys(schema: TableSchema, text: str) -> str:
     for each in found:
         if set(each) != set(keys) or any(value is None for value in each.values()):
             raise UsageError(f"{json.dumps(each)} is no key of the table", f"Its key is {', '.join(keys)}.")
-    return f"({' OR '.join(f'({values_condition(schema, each)})' for each in found)})"
+    return found
+
+
+def _keys(schema: TableSchema, text: str) -> str:
+    return f"({' OR '.join(f'({values_condition(schema, each)})' for each in keys_of(schema, text))})"
 
 
 def _read_keys(keys: Sequence[str], text: str) -> Iterator[Mapping[str, Any]]:

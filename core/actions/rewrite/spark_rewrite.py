@@ -203,6 +203,7 @@ def rewrite(
         common_sql=rows.common_sql,
         changed_sql=rows.changed_sql,
         texts=rows.texts,
+        note=context.note,
     )
     after = start.head.snapshot.id
     try:

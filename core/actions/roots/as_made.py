@@ -92,6 +92,8 @@ def log(
         no_way_back=no_way_back,
         redoes=plan.redoes,
         group=plan.group,
+        message=plan.note.message or None,
+        author=plan.note.author or None,
     )
     try:
         append(context.files, table, operation)

@@ -72,6 +72,8 @@ class Claim(Record, frozen=True, kw_only=True):
     created_by: str
     owner: Owner
     group: Group | None = None
+    message: str | None = None
+    author: str | None = None
 
 
 # Called after a savepoint is written and before its claim goes, so that a recovery calls it too.
@@ -118,6 +120,8 @@ def claim_and_tag(
             created_by=created_by,
             owner=this_process(context),
             group=group,
+            message=context.note.message or None,
+            author=context.note.author or None,
         )
         if _claimed_and_tagged(context, chosen, claim):
             return claim

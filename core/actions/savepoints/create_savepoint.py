@@ -26,6 +26,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.notes import Note
 from paimark.core.table.records import Savepoint
 from paimark.core.table.savepoints import SavepointManager
 
@@ -122,7 +123,8 @@ def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Clai
     outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
     asked = {"snapshot": claim.snapshot_id, "branch": claim.root, "comment": claim.comment}
     plan = Plan(headline="", action=ACTION, arguments=asked, request=asked, group=claim.group)
-    _log(context, table, plan, outcome, claim)
+    note = Note(claim.message or "", claim.author or "")
+    _log(context, table, plan.noted(note), outcome, claim)
 
 
 def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:

@@ -12,7 +12,7 @@ from paimark.core.actions.checks import fingerprint, read_only_refusals, require
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.names import unseen_reason
 from paimark.core.actions.plan import Outcome, Plan, Refusal, Step, raise_first
-from paimark.core.actions.registry import Action
+from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.tables.walking import holds_anything
 from paimark.core.errors import Refused
@@ -37,7 +37,8 @@ class CreateTable:
     like: tuple[TablePath, str | None] | None
 
     def action(self) -> Action:
-        return Action(ACTION, "Make a table without rows.", (), self.plan, self.apply, of_no_table=True)
+        made = Action(ACTION, "Make a table without rows.", (), self.plan, self.apply, of_no_table=True)
+        return with_note(made)
 
     def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
         """`arguments` is ignored: the statement has all of them. Raises `StatementFailed`, `NotFound`."""

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import click
 
-from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.context import Context, context_of
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument
 from paimark.core.actions.many.applying import PartlyDone
@@ -106,7 +106,7 @@ def _plan_and_apply(
     action: Action, options: GlobalOptions, table_name: str, arguments: dict[str, object], engine: Engine
 ) -> None:
     settings = options.settings()
-    context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+    context = context_of(settings, lambda: engine)
     narrator = Narrator()
     planning = replace(context, progress=narrator.step)
     table = action.table(context.files, table_name)

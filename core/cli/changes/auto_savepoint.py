@@ -11,7 +11,7 @@ from types import FrameType
 
 import click
 
-from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.context import Context, context_of
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.savepoints import auto_savepoint as automatic
 from paimark.core.cli.completing import TABLE
@@ -59,7 +59,7 @@ def auto_savepoint(
     settings = options.settings()
     if not options.dry_run:
         require_writable(settings)
-    context = open_context(settings.warehouse, settings.options, settings.read_only)
+    context = context_of(settings)
     if watch:
         _watch(context, table, options)
         return

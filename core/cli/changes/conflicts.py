@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 import click
 
 from paimark.core.actions.context import Context, Counting, Progress, open_context
+from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.merge.conflict_file import write_conflicts
 from paimark.core.actions.merge.conflicts import find_conflicts
 from paimark.core.actions.merge.resolution import Between
@@ -60,6 +61,7 @@ def only_looks(
         "--conflicts-out": conflicts and out is not None,
         "--drop-columns": arguments.get("drop_columns") is True,
         "--resolve": conflicts and arguments["resolve"] is not None,
+        **{each.option: arguments[each.name] is not None for each in NOTE},
     }
     if other := next((name for name, is_given in others.items() if is_given), None):
         raise UsageError(f"{looking} only tells of conflicts: leave {other} out")

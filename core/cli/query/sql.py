@@ -14,7 +14,7 @@ import click
 
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
-from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options, takes_note
 from paimark.core.cli.output import give_up, narrate
 from paimark.core.cli.plans import confirm, require_terminal, require_writable, say_plan, terminal_width
 from paimark.core.cli.query.answering import (
@@ -34,6 +34,7 @@ from paimark.core.statements.run import CallMode, is_action, require_runnable, r
 from paimark.core.statements.script import Numbered, ScriptStatement, naming, read_script, require_allowed
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import require_database
+from paimark.core.table.lineage.notes import Note, checked
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.shows import only_shows
 
@@ -51,6 +52,7 @@ _FOR_SESSION = (
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows of each statement.")
 @click.option("--database", metavar="NAME", help="The database of tables that are named without one.")
 @click.option("-o", "out", metavar="FILE", help="Write the rows to FILE.csv, .json, .parquet or .arrow.")
+@takes_note
 @click.pass_context
 def sql(
     ctx: click.Context,
@@ -59,6 +61,8 @@ def sql(
     limit: int | None,
     database: str | None,
     out: str | None,
+    message: str | None,
+    author: str | None,
 ) -> None:
     """Run statements with Spark; with - for SQL they are read from stdin.
 
@@ -71,15 +75,18 @@ def sql(
     path = result_path(out)
     text = _text(statement, file)
     settings = options.settings()
+    note = checked(message or "", author or settings.author)
     with _pointing(text):
         script = read_script(text)
         require_result_file(script, path, dry_run=options.dry_run)
+        if (message or author) and not any(is_action(each.statement) for each in script):
+            raise UsageError("No statement changes a table", "Leave --message and --author out.")
         _check(script, options, settings, database)
     if database is not None:
         require_database(open_files(settings.warehouse, settings.options), database)
     engine = open_engine(settings)
     with ended_by_signals(), closing(engine):
-        run_script(engine, script, text, options, ScriptOptions(database, limit, path))
+        run_script(engine, script, text, options, ScriptOptions(database, limit, path, note))
 
 
 @contextmanager
@@ -169,11 +176,15 @@ _AS_NOW = (
 
 
 class ScriptOptions(NamedTuple):
-    """`limit` is the most rows of each statement; the rows go to `path`, if there is one."""
+    """`limit` is the most rows of each statement; the rows go to `path`, if there is one.
+
+    `note` is that of each change that has none of its own.
+    """
 
     database: str | None
     limit: int | None
     path: Path | None
+    note: Note
 
 
 def require_result_file(
@@ -212,7 +223,7 @@ def run_script(
             with _stopping(each.place, narrator, "planned" if options.dry_run else "run"):
                 agree, show = partial(_agree, options, narrator), partial(printed.plan, narrator)
                 shown = show if options.dry_run else None
-                mode = CallMode(agree, narrator.step, shown, asks=not options.yes)
+                mode = CallMode(agree, narrator.step, shown, wanted.note, asks=not options.yes)
                 if not is_action(each.statement) and engine.state != "ready":
                     narrator.wait("Starting Spark")
                 events = run_statement(

@@ -24,8 +24,9 @@ READ_STREAM = (
     *("read.stream.minRowsPerTrigger", "read.stream.maxTriggerDelayMs"),
     *("consumer-id", "consumer.mode", "consumer.ignore-progress"),
 )
-WRITE = (*_EVERYWHERE, "partitionOverwriteMode")
-WRITE_STREAM = (*_EVERYWHERE, "checkpointLocation", "query-id")
+_NOTE = ("message", "author")
+WRITE = (*_EVERYWHERE, *_NOTE, "partitionOverwriteMode")
+WRITE_STREAM = (*_EVERYWHERE, *_NOTE, "checkpointLocation", "query-id")
 # Spark asks for a schema before it tells the use.
 READ_ANY = (*READ, *READ_STREAM)
 _USES = {"reading": READ, "readStream": READ_STREAM, "writing": WRITE, "writeStream": WRITE_STREAM}

@@ -79,6 +79,7 @@ def _target(
         lineage.require_schema().to_json().decode(),
         follows_main=branch is None,
         commit_user=order.commit_user,
+        note=order.note,
         head=order.head,
         known=known,
         operation=statement.action,

@@ -31,6 +31,7 @@ from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.storage.open import require_conditions
 from paimark.core.table.lineage.commits import Overwritten, note_last, require_last_commit
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.notes import with_note
 from paimark.core.table.records import Snapshot
 
 # The library's 10 tries would be used up within seconds beside a job that commits all the time.
@@ -175,9 +176,11 @@ class LibraryCommit:
 
     def _published(self, attempt: _Attempt, latest: _Latest | None) -> Committed | None:
         """Publish what the library prepared. None if another commit came first."""
-        publisher, data = self._publisher, attempt.snapshot_json
+        publisher = self._publisher
         try:
-            snapshot = Snapshot.from_json(data, "the commit")
+            prepared = Snapshot.from_json(attempt.snapshot_json, "the commit")
+            snapshot = with_note(prepared, self._target.note)
+            data = snapshot.to_json()
             changes = FileChanges.of_snapshot(self._files, self._target.root.table, snapshot)
             publisher.before, publisher.file_changes = latest and latest.record, changes
             is_published = self._publish(snapshot.id, data)

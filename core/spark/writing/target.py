@@ -18,6 +18,7 @@ from paimark.core.table.layout import MAIN
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.lineage.notes import Note, checked
 from paimark.core.table.records import COMMIT_USER, Snapshot, commit_key
 
 # `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
@@ -35,7 +36,7 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     commit; None for an action, which runs it itself. `lock` is the token of the change that makes the commit,
     None without a lock: the lock must still exist, and its journal must not have `next_entry`, by which
     another process takes it over. `done` is what the operation log says of the rows, if not the records that
-    files count.
+    files count. `note` goes into the log, and into the snapshot.
     """
 
     follows_main: bool
@@ -51,6 +52,7 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     operation: str | None = None
     done: str = ""
     statement: str | None = None
+    note: Note = Note()
 
     @property
     def scan(self) -> Scan:
@@ -147,4 +149,5 @@ def find_target(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
         overwrite=overwrite,
         dynamic=mode == "dynamic",
         operation="overwrite" if overwrite else "write",
+        note=checked(options.get("message", ""), options.get("author", "")),
     )

@@ -119,6 +119,8 @@ class WriteLog:
             landed=False,
             records_added=changes.records_added,
             records_removed=changes.records_removed,
+            message=target.note.message or None,
+            author=target.note.author or None,
         )
 
 

@@ -1,4 +1,4 @@
-"""`CALL sys.when(...)`, `history`, `holders`, `check`: they answer with rows, and change nothing."""
+"""`CALL sys.when(...)`, `history`, `blame`, `holders`, `check`: they answer with rows and change nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from paimark.core.actions.checks import text_argument
-from paimark.core.actions.context import Context, Progress, open_context
+from paimark.core.actions.context import Context, Progress, context_of
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
 from paimark.core.actions.row_checks.versions import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
@@ -19,6 +19,7 @@ from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import arguments_of
+from paimark.core.statements.questions.blame import Blame
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
 from paimark.core.statements.questions.holders import Holders, sentence
 from paimark.core.statements.questions.when import When, sentences
@@ -53,7 +54,7 @@ def answers(
         named, place, values = arguments_of(call, question.arguments, database)
         position = call.position
         settings = engine.settings
-        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+        context = context_of(settings, lambda: engine)
         with failing_at(place):
             table = find_table(context.files, named.full_name)
         yield Columns(tuple(question.columns), tuple(question.columns.values()))
@@ -104,6 +105,21 @@ def _history(context: Context, table: TablePath, values: Mapping[str, object], t
         changes += change.kind != "there"
         yield _change(change)
     return f"{counted(changes, 'change')}, newest first" if changes else "No change of it is left"
+
+
+def _blame(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
+    unknown = 0
+    for key, version, commit in Blame(
+        context, table, text_argument(values, "branch"), str(values["keys"])
+    ).find(tell):
+        unknown += commit is None
+        told: Row = (None,) * 4
+        if version is not None and commit is not None:
+            told = version.name, moment(commit.time_millis), written_by(commit), commit.commit_user
+        yield msgspec.json.encode(key).decode(), *told
+    if not unknown:
+        return ""
+    return f"{counted(unknown, 'row')} came before the oldest snapshot that is left, or one of many since"
 
 
 def _holders(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
@@ -185,6 +201,11 @@ QUESTIONS: Mapping[str, Question] = {
             "version_before": "string",
         },
         _history,
+    ),
+    "blame": Question(
+        (Text("keys", "Keys as restore-rows takes them: 42, 43; or JSON.", required=True), _BRANCH),
+        {"key": "string", "version": "string", "time": "string", "writer": "string", "user": "string"},
+        _blame,
     ),
     "holders": Question(
         (Text("where", "The rows: price < 0."), Text("key", "Or a column and its value: order_id=42.")),

@@ -31,6 +31,7 @@ from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
 from paimark.core.table.names import near_names
 from paimark.core.table.records import COMMIT_USER, ROWLESS, Snapshot, TableSchema
@@ -84,7 +85,8 @@ def key_values(pairs: Iterable[str], word: str) -> dict[str, str]:
 def written_by(commit: Snapshot) -> str:
     """Who made a commit: the engine with its job, as far as the snapshot tells."""
     if commit.commit_user.startswith(COMMIT_USER):
-        return "Paimark"
+        author = note_of(commit).author
+        return f"Paimark ({author})" if author else "Paimark"
     job = job_of(commit.commit_user)
     return engine_name(commit.writer_version) + (f" ({job})" if job else "")
 
@@ -135,14 +137,14 @@ class History:
         self, root: Root, schema: TableSchema, looked: Sequence[Version]
     ) -> Iterator[tuple[Version, Version]]:
         """The pairs of versions between which the rows may have changed, newest first."""
-        may_hold = _ranges(schema, self.key)
+        test = may_hold(schema, self.key)
         for before, after in reversed(list(pairwise(looked))):
             # Nothing is known of a commit between them that has expired.
-            if after.snapshot_id > before.snapshot_id + 1 or self._may_change(root, schema, after, may_hold):
+            if after.snapshot_id > before.snapshot_id + 1 or self._may_change(root, schema, after, test):
                 yield before, after
 
     def _may_change(
-        self, root: Root, schema: TableSchema, after: Version, may_hold: Callable[[ManifestEntry], bool]
+        self, root: Root, schema: TableSchema, after: Version, test: Callable[[ManifestEntry], bool]
     ) -> bool:
         snapshot = snapshot_of(self.context, root, after)
         if snapshot is None:
@@ -159,7 +161,7 @@ class History:
         with suppress(FileMissing):
             lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
             paths = [table.manifest(each.file_name) for each in lists]
-            return any(map(may_hold, read_manifests(files, paths)))
+            return any(map(test, read_manifests(files, paths)))
         return True
 
 
@@ -219,14 +221,14 @@ def _decoded(rows: Counter[bytes]) -> tuple[Values, ...]:
     return tuple(msgspec.json.decode(each) for each in rows.elements())
 
 
-def _ranges(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:
+def may_hold(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:
     """A test whether a file may hold rows with these values, by its partition and the range of its keys."""
     kinds = {field.name: str(field.type) for field in schema.fields}
     known = {name: value for name, text in key.items() if (value := _known(kinds[name], text)) is not None}
     readers = {name: value_reader(kinds[name]) for name in known}
     partitions, keys = schema.partition_keys, schema.trimmed_primary_keys
 
-    def may_hold(entry: ManifestEntry) -> bool:
+    def holds(entry: ManifestEntry) -> bool:
         try:
             for place, name in enumerate(partitions):
                 if (reader := readers.get(name)) is not None:
@@ -244,7 +246,7 @@ def _ranges(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEn
             return True
         return True
 
-    return may_hold
+    return holds
 
 
 def _known(kind: str, text: str) -> Any:

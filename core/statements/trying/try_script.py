@@ -23,7 +23,7 @@ from paimark.core.actions.checks import (
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.kinds import Choice, FileName, Text
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, raise_first
-from paimark.core.actions.registry import Action, action
+from paimark.core.actions.registry import Action, action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, engine_of, start_of
 from paimark.core.actions.row_checks.check_file import file_of_table, read_check_file
 from paimark.core.actions.row_checks.publishing import verdict
@@ -173,7 +173,7 @@ class _Attempt:
     def _run(self, engine: Engine, script: Sequence[ScriptStatement]) -> None:
         for each in script:
             self.progress(each.place.label or "the statement")
-            mode = CallMode(lambda called, plan: None, self.progress, asks=False)
+            mode = CallMode(lambda called, plan: None, self.progress, note=self.context.note, asks=False)
             with naming(each.place, each.place.rest()):
                 for event in run_statement(engine, each.statement, call=mode):
                     if isinstance(event, Failed):
@@ -225,4 +225,4 @@ class _Attempt:
             raise
 
 
-TRY_SCRIPT = Action(TRY, _SUMMARY, _ARGUMENTS, plan, apply)
+TRY_SCRIPT = with_note(Action(TRY, _SUMMARY, _ARGUMENTS, plan, apply))

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
+from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
-from paimark.core.table.rows import SnapshotRow, row_decoder
+from paimark.core.table.rows import Said, SnapshotRow, row_decoder
 from paimark.core.table.timeline.drawing import FOLDED, Drawing
 from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, forked_at
 from paimark.core.table.timeline.scene import Scene
@@ -119,6 +120,7 @@ class RecordReader:
 
 def row_of_tag(tag: Tag) -> SnapshotRow:
     """The row that a list shows for the snapshot that a tag keeps."""
+    note = note_of(tag)
     return SnapshotRow(
         snapshot_id=tag.id,
         schema_id=tag.schema_id,
@@ -128,6 +130,7 @@ def row_of_tag(tag: Tag) -> SnapshotRow:
         commit_time=tag.time_millis,
         total_record_count=tag.total_record_count,
         delta_record_count=tag.delta_record_count,
+        said=Said(note.message or None, note.author or None),
         changelog_record_count=tag.changelog_record_count,
         watermark=tag.watermark,
     )

@@ -41,7 +41,7 @@ _INSERT = Classified("insert", writes=True)
 _OVERWRITE = Classified("overwrite", writes=True, removes_rows=True)
 _OTHER = Classified("other", writes=True, removes_rows=True)
 # Procedures of `sys` that answer with rows, and change nothing.
-QUESTIONS = ("when", "history", "holders", "check")
+QUESTIONS = ("when", "history", "blame", "holders", "check")
 _HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
 
 

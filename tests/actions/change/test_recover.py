@@ -25,6 +25,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.manifests.files import each_needed_file
+from paimark.core.table.operations import read_operations
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, texts
 from tests.faults.fault_files import Death, FaultFiles
@@ -41,7 +42,7 @@ from paimark.core.table.layout import TablePath
 
 context, table = context_on(Path(sys.argv[1])), TablePath("shop", "orders")
 name, until = sys.argv[2], sys.argv[3]
-arguments = {"name": "b", "tag": "v2"} if name == "create-branch" else {}
+arguments = {"name": "b", "tag": "v2"} if name == "create-branch" else {"message": "month end"}
 
 def told(line):
     if line.startswith(until):
@@ -72,6 +73,7 @@ def test_a_living_process_is_left_alone_and_a_killed_one_recovered(
     applied(context, plan)
 
     assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(ORDERS.root())] == [1]
+    assert [each.message for each in read_operations(context.files, ORDERS)] == ["month end"]
     assert not (orders / "savepoint/CLAIM-1").exists()
     assert planned(context, "recover").empty
 

@@ -7,6 +7,7 @@ their actions from this list.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.actions.context import Context
@@ -142,6 +143,7 @@ CATALOGUE = (
     Entry("rollback", {"to": "snapshot.2"}),
     Entry("revert", {"snapshot": 3}),
     Entry("restore-rows", {"from_version": "snapshot.3", "keys": "4"}),
+    Entry("edit-rows", {"file": str(Path(__file__).with_name("edits.jsonl"))}),
     Entry("recover", {}, same),
     Entry("rename-table", {"to": "renamed"}),
     Entry("drop-table"),

@@ -121,6 +121,18 @@ def test_a_call_answers_with_rows(history: Paimark) -> None:
         assert failed.code == 1 and said in failed.err, wrong
 
 
+def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None:
+    ran = history("sql", "CALL sys.blame('past.keys', keys => '1, 5, 9')", "--output", "json")
+    # Key 1 is no longer there, and the commit of key 5 has expired.
+    assert [(row["key"], row["version"], row["writer"]) for row in ran.rows] == [
+        ('{"id":9}', "snapshot.5", "pypaimon 2.1.0"),
+        ('{"id":5}', None, None),
+    ]
+    assert "1 row came before the oldest snapshot that is left" in ran.err
+    failed = history("sql", "CALL sys.blame('past.rows', keys => '1')")
+    assert failed.code == 1 and "has no primary key" in failed.err
+
+
 def test_python_has_the_changes(past: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paimark.core.spark.client.client.Engine", lambda *told: Shared(engine))
     table = api.open(past).table("past.keys")

@@ -12,12 +12,18 @@ import pytest
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.notes import Note, note_of
+from paimark.core.table.operations import read_operations
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.engine_fixture import in_order, rows
 
 Fields = list[Any]
-_AGREES = CallMode(agree=lambda action, plan: None)
+_NOTE = Note('it\'s "right" <b>now</b>', "jane")
+_AGREES = CallMode(agree=lambda action, plan: None, note=_NOTE)
 # k, p, v, s
 FIRST: list[Fields] = [[1, 1, 10, "a"], [2, 1, 20, "b"], [3, 1, 30, None], [4, 2, 40, "d"], [5, 2, 50, "e"]]
 SECOND: list[Fields] = [[6, 2, 60, "f"], [7, 3, 70, "g"]]
@@ -119,6 +125,7 @@ def test_stock_reads_what_statements_leave(
     assert found(judge, engine_warehouse, table) == UPDATED
     assert said(engine, MERGE.format(table, "DELETE")) == "1 row deleted, 2 rows updated, 1 row inserted"
     assert found(judge, engine_warehouse, table) == MERGED
+    _is_noted(engine_warehouse, table)
     after = _ids(judge, engine_warehouse, table, kind)
     assert {key: ids.get(key) for key in after if key != 8} == {key: after[key] for key in after if key != 8}
     assert in_order(rows(engine, f"SELECT * FROM {table}")) == in_order(
@@ -131,6 +138,14 @@ def test_stock_reads_what_statements_leave(
     assert found(judge, engine_warehouse, table) == [*MERGED, [9, 3, 900, "z"]]
     assert said(engine, f"DELETE FROM {table} WHERE k = 9") == "1 row deleted"
     assert found(judge, engine_warehouse, table) == MERGED
+
+
+def _is_noted(warehouse: Path, table: str) -> None:
+    """The newest snapshot, and the log."""
+    files, path = LocalFiles(str(warehouse)), parse_table_name(table)
+    newest, [*_, logged] = Lineage(files, path.root()).latest(), read_operations(files, path)
+    assert newest is not None and note_of(newest) == _NOTE
+    assert (logged.message, logged.author) == (_NOTE.message, _NOTE.author)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,13 @@ from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import functions as sql
 
 from paimark.core.errors import Refused
+from paimark.core.spark.datasource.options import WRITE, require_allowed
 from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.notes import Note, note_of
+from paimark.core.table.operations import read_operations
 from tests.full_disk import no_file_over
 from tests.interop.written import Table
 from tests.paimon import read_rows
@@ -29,6 +33,19 @@ ICEBERG = {"metadata.iceberg.storage": "table-location"}
 def begun(session: SparkSession, table: Table) -> tuple[LibraryWrites, WriteTarget]:
     target = find_target({"warehouse": str(table.warehouse), "table": table.name}, False)
     return writes_of(session, LocalFiles(str(table.warehouse))), target
+
+
+def test_a_writers_message_is_in_the_snapshot_and_in_the_log(
+    tmp_path: Path, spark_of_library: SparkSession
+) -> None:
+    files = LocalFiles(str(Table(tmp_path, "d.t", COLUMNS).warehouse))
+    options = {"warehouse": str(tmp_path), "table": "d.t", "message": "nightly", "author": "jane"}
+    require_allowed(options, WRITE)
+    rows = spark_of_library.sql("SELECT 1 AS k, 2 AS v")
+    made = writes_of(spark_of_library, files).write(find_target(options, False), rows)
+    assert made is not None and note_of(made.snapshot) == Note("nightly", "jane")
+    [logged] = read_operations(files, TablePath("d", "t"))
+    assert (logged.message, logged.author) == ("nightly", "jane")
 
 
 @pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])

@@ -23,6 +23,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event, Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.diff.diff import Difference, make_difference
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.charts.chart_screen import ChartScreen
@@ -34,6 +35,8 @@ from paimark.tui.dialogs.data.columns import ColumnsScreen
 from paimark.tui.dialogs.data.path_screen import PathScreen
 from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
+from paimark.tui.dialogs.editing.edit_screen import EditScreen
+from paimark.tui.dialogs.editing.target import EditTarget
 from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.dialogs.help import HelpScreen
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
@@ -43,7 +46,7 @@ from paimark.tui.dialogs.plan_dialog import PlanDialog
 from paimark.tui.dialogs.record import RecordScreen
 from paimark.tui.query.drafts import QueryExecution
 from paimark.tui.query.peeking import Peeking
-from paimark.tui.records.sources import GridColumn
+from paimark.tui.records.sources import GridColumn, tuples
 from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.screens.jobs import JobsScreen
 from paimark.tui.session import Session, Target
@@ -77,6 +80,10 @@ def difference(warehouse: Path) -> Difference:
     return make_difference(LocalFiles(str(warehouse)), TABLE, RequestedVersion(None, "1"), RequestedVersion())
 
 
+def edited(warehouse: Path) -> EditTarget:
+    return EditTarget(TABLE, None, 1, Lineage(LocalFiles(str(warehouse)), TABLE.root()).require_schema())
+
+
 def nothing_in_conflict(context: Context) -> Between:
     raise NotFound("There is no such branch", "")
 
@@ -91,6 +98,9 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     DifferenceScreen: lambda session, place: DifferenceScreen(
         NO_SPARK, "t", lambda: difference(place), lambda found: ""
+    ),
+    EditScreen: lambda session, place: EditScreen(
+        session, edited(place), ["order_id"], [GridColumn("order_id")], tuples([]), (0, 0)
     ),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
     HelpScreen: lambda session, place: HelpScreen([], is_whole=True),

@@ -245,9 +245,9 @@ _KEPT_DAYS = 30
 _LONGEST = 60
 
 
-def kept_file(warehouse: str, table: TablePath, branch: str) -> str:
+def kept_file(warehouse: str, table: TablePath, branch: str, kind: str = "conflicts") -> str:
     """The file of the conflicts of a branch, or of an action on one. Removes old files of others."""
-    directory = state_directory() / "conflicts"
+    directory = state_directory() / kind
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     whole = "\0".join((warehouse, table.full_name, branch))
     named = re.sub(r"[^\w.-]", "_", f"{table.full_name}-{branch}")[:_LONGEST]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -11,10 +11,12 @@ from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from paimark.core.actions.plan import Outcome
 from paimark.core.errors import PaimarkError
 from paimark.core.spark.protocol import Finished
+from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
-from paimark.tui.named_keys import key
+from paimark.tui.named_keys import key, run_key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.running import SheetRuns
 from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
@@ -34,7 +36,7 @@ from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.widgets.lines import Column, line_width
 from paimark.tui.widgets.query_status import QueryStatus
 from paimark.tui.widgets.sql_editor import SqlEditor
-from paimark.tui.work.background import Slot, ThreadReport
+from paimark.tui.work.background import Slot
 from paimark.tui.work.engine_room import engine_line
 
 _TICK = 0.5
@@ -42,6 +44,8 @@ _TICK = 0.5
 _TO_WRITE = "'')"
 # So many lines of the grid stay: the titles, and some rows.
 _FEW_ROWS = 4
+# Of so many rows it is asked at once who wrote them.
+_BLAMED = 100
 _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
 
@@ -83,6 +87,14 @@ class QuerySheet(Column):
         ),
         Binding("enter", "cell", "cell", tooltip="the whole value under the cursor", id="query.cell"),
         Binding("H", "row", "row", tooltip="what happened to this row, commit by commit", id="query.row"),
+        Binding(
+            "W",
+            "blame",
+            "who",
+            tooltip="which commit wrote this row last, and the 99 after it",
+            id="query.blame",
+        ),
+        Binding("E", "change", "edit", tooltip="change cells, add and delete rows", id="query.change"),
         Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
     ]
 
@@ -355,7 +367,7 @@ class QuerySheet(Column):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         # In the editor Enter is a new line, and H a letter.
-        return action not in ("cell", "row") or self.grid.has_focus
+        return action not in ("cell", "row", "blame", "change") or self.grid.has_focus
 
     async def action_cell(self) -> None:
         from paimark.tui.dialogs.record import cell_of
@@ -363,17 +375,34 @@ class QuerySheet(Column):
         if (cell := cell_of(self.grid)) is not None:
             await self.app.push_screen(cell)
 
-    async def action_row(self) -> None:
+    def action_row(self) -> None:
         from paimark.tui.query.asking import history_statement
 
-        index, tables = self.grid.index, {each.table for each in self.result.readings} if self.result else ()
-        if self.result is None or index is None or len(tables) != 1:
+        index = self.grid.index
+        if index is not None:
+            self._ask_about(
+                [index], lambda label, rows: history_statement(self.session.files, label, rows[0])
+            )
+
+    def action_blame(self) -> None:
+        """Ask which commit wrote the rows from that under the cursor on, as many as a person looks at."""
+        from paimark.tui.query.asking import blame_statement
+
+        first, view = self.grid.cursor, self.grid.view
+        shown = [view.index(place) for place in range(first, min(len(view), first + _BLAMED))]
+        self._ask_about(shown, lambda label, rows: blame_statement(self.session.files, label, rows))
+
+    def _ask_about(
+        self, indexes: Sequence[int], made: Callable[[str, Sequence[Mapping[str, object]]], str]
+    ) -> None:
+        """Put a question about rows of the result into a sheet."""
+        result = self.result
+        tables = {each.table for each in result.readings} if result is not None else set[str]()
+        if result is None or not indexes or len(tables) != 1:
             self.post_message(StatusShown("A row has a history if all rows are of one table", "warn"))
             return
-        [label], row = tables, dict(zip(self.result.names, self.result.rows.row(index), strict=True))
-
-        def find(report: ThreadReport[str]) -> None:
-            report(history_statement(self.session.files, label, row))
+        [label] = tables
+        rows = [dict(zip(result.names, result.rows.row(index), strict=True)) for index in indexes]
 
         def failed(error: PaimarkError) -> None:
             self.post_message(StatusShown(f"{error.message}. {error.hint}".rstrip(), "warn"))
@@ -384,7 +413,20 @@ class QuerySheet(Column):
             if self.screen.focused is not None:
                 self.screen.set_focus(self.screen.focused.query_ancestor(QuerySheet).grid)
 
-        Slot(self.app, "row's history", prepare, failed).ask(find)
+        Slot(self.app, "row's history", prepare, failed).ask(lambda report: report(made(label, rows)))
+
+    def action_change(self) -> None:
+        from paimark.tui.dialogs.editing.edit_screen import open_editing
+        from paimark.tui.dialogs.editing.target import target_of_result
+
+        def committed(outcome: Outcome) -> None:
+            again = f"{run_key()} reads the rows again"
+            self.post_message(StatusShown(clean_text(f"{outcome.message}. {again}"), "good"))
+
+        result = self.result
+        open_editing(
+            self.grid, self.session, lambda: target_of_result(self.session.context, result), committed
+        )
 
     def action_leave(self) -> None:
         if self.editor.has_focus and len(self.grid.source):

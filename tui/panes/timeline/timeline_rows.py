@@ -190,6 +190,9 @@ def detail_of(row: Row | None, now_ms: int, counted_as: str) -> Detail:
             ("schema", str(newest.schema_id)),
             ("user", newest.commit_user),
         ]
+        if said := newest.said:
+            facts += [("message", said.message)] if said.message else []
+            facts += [("author", said.author)] if said.author else []
     if row.change is not None:
         facts.append(("added", f"{row.change:+,}"))
     if row.tags:
@@ -240,6 +243,8 @@ def _words(row: Row, newborn: Sequence[str]) -> str | ShortText | None:
     words += [f"{name} is of another history" for name in row.others]
     if row.newest is None:
         words.append("! can't be read")
+    elif row.newest.said and row.newest.said.message:
+        words.append(f'"{row.newest.said.message}"')
     text = ", ".join(words)
     return ShortText(text, tuple(newborn)) if newborn else text or None
 

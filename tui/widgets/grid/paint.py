@@ -14,7 +14,7 @@ from paimark.core.cells import fit, width_of, wrap
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.compared import Fitted
 from paimark.tui.formats import format_value
-from paimark.tui.records.sources import GridColumn, RowSource
+from paimark.tui.records.sources import GridColumn, InkText, RowSource
 from paimark.tui.terminal.cells import link_in
 from paimark.tui.theme import Line
 
@@ -95,7 +95,8 @@ def paint_row(
             cell_width = width - used
         text = value.fitted(cell_width) if isinstance(value, Fitted) else cell_text(column, value, now_ms)
         text = fit(text, cell_width, right=column.right, middle=column.middle)
-        ink = "" if is_reversed else "quiet" if value is None else column.style
+        own = value.ink if isinstance(value, InkText) else column.style
+        ink = "" if is_reversed else "quiet" if value is None else own
         style = styles["cell" if place == cell else ink]
         if address := link_in(value):
             style += Style(link=address)

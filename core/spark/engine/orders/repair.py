@@ -33,6 +33,7 @@ def repair(session: EngineSession, order: Repair) -> TaskResult:
         order.schema,
         follows_main=order.follows_main,
         commit_user=order.commit_user,
+        note=order.note,
         head=order.head,
         known=Snapshot.from_json(order.head.encode(), "the order").id,
         after_commit=None,

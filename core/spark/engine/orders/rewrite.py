@@ -82,6 +82,7 @@ def write(session: EngineSession, order: Write) -> TaskResult:
         order.schema,
         follows_main=order.follows_main,
         commit_user=order.commit_user,
+        note=order.note,
         overwrite=order.overwrite,
         head=order.head,
         may_go_on=order.may_go_on,
@@ -140,6 +141,7 @@ def compact(session: EngineSession, order: Compact) -> TaskResult:
         order.schema,
         follows_main=order.follows_main,
         commit_user=order.commit_user,
+        note=order.note,
         after_commit=None,
         operation=COMPACTION,
     )
@@ -158,6 +160,7 @@ def analyze(session: EngineSession, order: Analyze) -> TaskResult:
         order.schema,
         follows_main=order.follows_main,
         commit_user=order.commit_user,
+        note=order.note,
         head=order.head,
         may_go_on=True,
         known=Snapshot.from_json(order.head.encode(), "the order").id,

@@ -1,0 +1,108 @@
+"""`blame`: which commit wrote each of some rows last, newest first, by the files that each commit added.
+
+Only commits count whose files may hold one of the keys, and many are looked into by one query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.repair.meant import keys_of, meant_rows
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
+from paimark.core.errors import FileMissing, UsageError
+from paimark.core.quoting import quoted
+from paimark.core.spark.protocol import Version as Rows
+from paimark.core.statements.questions.history import may_hold
+from paimark.core.statements.questions.one_version import snapshot_of
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests
+from paimark.core.table.records import ROWLESS, Snapshot
+from paimark.core.travel.when import Version, versions
+
+_NOW = "__paimark_now"
+_BATCH, _MOST_COMMITS = 20, 200
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """The rows of `keys`, as `restore-rows` takes them, on one root."""
+
+    context: Context
+    table: TablePath
+    branch: str | None
+    keys: str
+
+    def find(self, progress: Progress) -> Iterator[tuple[Mapping[str, Any], Version | None, Snapshot | None]]:
+        """Each row that is there, by its key, with the commit that wrote it last; None if that is not known.
+
+        A table without a primary key is refused, and so is what is no key. Raises the engine's error.
+        """
+        files, root = self.context.files, branch_root(self.context.files, self.table, self.branch)
+        start = start_in(files, root, is_main=self.branch is None)
+        if not start.schema.primary_keys:
+            raise UsageError(f"{self.table.full_name} has no primary key: its rows are not told apart", "")
+        where = meant_rows(start.schema, {"keys": self.keys})
+        candidates, told = self._candidates(start), set[bytes]()
+        while True:
+            batch = list(islice(candidates, _BATCH))
+            rows = run_query(self.context, start, *self._query(start, batch, where), progress)
+            by_id = {version.snapshot_id: (version, snapshot) for version, snapshot, _ in batch}
+            there = {key: each for each in rows if (key := msgspec.json.encode(each["k"])) not in told}
+            known = {key: each for key, each in there.items() if each["n"]}
+            for each in known.values():
+                yield each["k"], *by_id[each["n"]]
+            told |= known.keys()
+            if not batch or known.keys() == there.keys():
+                break
+        for key in there.keys() - told:
+            yield there[key]["k"], None, None
+
+    def _query(
+        self, start: RewriteBase, batch: Sequence[tuple[Version, Snapshot, tuple[str, ...]]], where: str
+    ) -> tuple[dict[str, Rows], str]:
+        keys = f"struct({', '.join(map(quoted, start.schema.primary_keys))}) AS k"
+        found = {_NOW: version_of(start.root, start.head.snapshot)}
+        parts = [f"SELECT {keys}, 0 AS n FROM {_NOW} WHERE {where}"]
+        for version, snapshot, names in batch:
+            view = f"__paimark_of_{version.snapshot_id}"
+            found[view] = replace(version_of(start.root, snapshot), only=names)
+            parts.append(f"SELECT {keys}, {version.snapshot_id} AS n FROM {view} WHERE {where}")
+        told = " UNION ALL ".join(parts)
+        return found, f"SELECT k, max(n) AS n FROM ({told}) GROUP BY k HAVING min(n) = 0 ORDER BY k"
+
+    def _candidates(self, start: RewriteBase) -> Iterator[tuple[Version, Snapshot, tuple[str, ...]]]:
+        """The newest commits that may have written one of the keys, each with its files that may hold one."""
+        table, files, count, newer = self.table, self.context.files, 0, start.head.snapshot.id
+        tests = [may_hold(start.schema, _texts(each)) for each in keys_of(start.schema, self.keys)]
+        for version in reversed(versions(files, start.root, None, None)):
+            snapshot = snapshot_of(self.context, start.root, version)
+            if snapshot is None or version.snapshot_id < newer - 1 or count == _MOST_COMMITS:
+                # One that has expired may have written the row again.
+                return
+            newer = version.snapshot_id
+            if snapshot.commit_kind in ROWLESS:
+                continue
+            with suppress(FileMissing):
+                lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
+                entries = read_manifests(files, [table.manifest(each.file_name) for each in lists])
+                names = tuple(
+                    str(each.file["_FILE_NAME"])
+                    for each in entries
+                    if each.is_added and any(test(each) for test in tests)
+                )
+                if names:
+                    count += 1
+                    yield version, snapshot, names
+
+
+def _texts(key: Mapping[str, Any]) -> dict[str, str]:
+    return {name: value if isinstance(value, str) else str(value) for name, value in key.items()}

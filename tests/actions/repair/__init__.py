@@ -1,0 +1,1 @@
+"""Repairs, as far as they need no Spark."""

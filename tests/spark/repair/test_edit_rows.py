@@ -1,0 +1,97 @@
+"""`edit-rows`: cells changed by hand, rows added and deleted, as one commit; and two who edit one row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimark.core.actions.merge.conflict_file import write_conflicts
+from paimark.core.actions.registry import conflicting
+from paimark.core.errors import Refused
+from paimark.core.spark.client.client import Engine
+from tests.actions.acting import applied, texts
+from tests.interop.judge import Judge
+from tests.spark.repair.repaired import FIRST, INSERT, KEYED, Repaired
+
+
+def edits(path: Path, *lines: dict[str, Any]) -> str:
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return str(path)
+
+
+def key(p: str, k: int) -> dict[str, object]:
+    return {"p": p, "k": k}
+
+
+SET = {"key": key("a", 1), "set": {"v": "edited"}}
+EDITS = (
+    SET,
+    {"key": key("a", 2), "set": {"v": ""}},
+    {"key": key("b", 3), "set": {"v": None}},
+    {"key": key("b", 4), "delete": True},
+    {"key": key("c", 5), "add": {"v": "new 'quoted' \\ one"}},
+)
+
+
+def test_edits_are_one_commit_and_one_undo(
+    engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "edited", **KEYED)
+    t.do(INSERT)
+    file = edits(tmp_path / "e.jsonl", *EDITS)
+    plan = t.repair("edit-rows", file=file)
+    assert texts(plan, "loses", "affects")[:3] == [
+        "1 row goes: p=b, k=4",
+        "3 rows get other cells: p=a, k=1: v one -> edited, …",
+        "1 row is new: p=c, k=5",
+    ]
+    assert [each.target for each in plan.steps][1] == 'p=a, k=2: v NULL -> ""'
+    expected = [["a", 1, "edited"], ["a", 2, ""], ["b", 3, None], ["c", 5, "new 'quoted' \\ one"]]
+    assert t.rows == expected
+    # What is so already is not written again.
+    assert t.plan("edit-rows", file=edits(tmp_path / "f.jsonl", SET)).empty
+    t.undo()
+    assert t.rows == FIRST
+    for line, said in (
+        ({"key": key("a", 1), "add": {"v": "x"}}, "there is a row of that key already"),
+        ({"key": key("z", 1), "set": {"v": "x"}}, "there was no row of that key"),
+        ({"key": key("z", 1), "delete": True}, "there was no row of that key"),
+    ):
+        [refusal] = t.plan("edit-rows", file=edits(tmp_path / "f.jsonl", line)).refusals
+        assert said in refusal.reason
+
+
+def test_of_two_who_edit_a_row_the_second_sees_a_conflict(
+    engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "both_edit", **KEYED)
+    read = t.do(INSERT)
+    first = edits(tmp_path / "1.jsonl", SET, {"key": key("b", 4), "delete": True})
+    second = edits(
+        tmp_path / "2.jsonl", {**SET, "set": {"v": "mine"}}, {"key": key("b", 4), "set": {"v": "kept"}}
+    )
+    given = {"file": second, "read_at": f"snapshot.{read}"}
+    seen = t.plan("edit-rows", **given)
+    t.repair("edit-rows", file=first)
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(t.context, seen)
+    [refusal] = t.plan("edit-rows", **given).refusals
+    assert refusal.reason.startswith(
+        "2 keys changed since snapshot 1, when it was read, to other rows: p=a, k=1"
+    )
+    path = tmp_path / "conflicts.jsonl"
+    between = conflicting("edit-rows", t.context, t.table, given)
+    assert write_conflicts(t.context, between, str(path), lambda line: None) == (2, 0)
+    header, *lines, end = map(json.loads, path.read_text().splitlines())
+    assert [lines[0][side]["v"] for side in ("base", "now", "edited")] == ["one", "edited", "mine"]
+    lines[0]["choose"], lines[1]["choose"] = "now", "edited"
+    path.write_text("\n".join(map(json.dumps, (header, *lines, end))))
+    t.repair("edit-rows", **given, resolve=str(path))
+    assert t.rows == [["a", 1, "edited"], *FIRST[1:3], ["b", 4, "kept"]]
+    t.undo()
+    assert t.plan("edit-rows", **given, on_conflict="now").empty
+    t.repair("edit-rows", **given, on_conflict="edited")
+    assert t.rows == [["a", 1, "mine"], *FIRST[1:3], ["b", 4, "kept"]]

@@ -1,0 +1,129 @@
+"""`E` on a row: edits are staged beside the rows, named, asked about when left, and committed as one plan."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from paimark.core.errors import PaimarkError, UsageError
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Reading
+from paimark.core.table.layout import TablePath
+from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.travel.parse.sql import read_statement
+from paimark.tui.dialogs.editing.staging import Staging
+from paimark.tui.dialogs.editing.target import target_of_result
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.records.sources import GridColumn, tuples
+from tests.actions.acting import context_on
+from tests.paimon import read_rows
+from tests.tui.driving import querying, run, with_engine
+
+COLUMNS = {"id": "INT NOT NULL", "name": "STRING", "price": "DECIMAL(5, 2)", "raw": "BYTES"}
+SCHEMA = TableSchema(
+    id=0,
+    fields=[SchemaField(id=n, name=name, type=kind) for n, (name, kind) in enumerate(COLUMNS.items())],
+    highest_field_id=3,
+    partition_keys=[],
+    primary_keys=["id"],
+    options={},
+)
+
+
+def staging() -> Staging:
+    one = (1, "one", "1.50", b"x")
+    rows: list[tuple[object, ...]] = [one, (2, None, None, None), one, (None, "no key", None, None)]
+    return Staging(SCHEMA, [*COLUMNS, "more"], tuples([(*row, 7) for row in rows]))
+
+
+def test_edits_are_kept_by_the_key_of_the_row_and_told_without_colour() -> None:
+    made = staging()
+    made.set_cell(0, 1, "")
+    made.set_cell(1, 2, "2.00")
+    made.delete(1)
+    new = made.add()
+    made.set_cell(new, 0, "9")
+    made.set_cell(new, 1, None)
+    assert [made.sign(index) for index in range(len(made))] == ["~", "-", "~", " ", "+"]
+    assert made.row(0)[1] == made.row(2)[1] == 'one -> ""'
+    assert (made.row(0)[2], made.row(1)[0], made.row(new)[:3]) == ("1.50", "2", ["9", "NULL", None])
+    assert [json.loads(line) for line in made.lines.splitlines()] == [
+        {"key": {"id": "1"}, "set": {"name": ""}},
+        {"key": {"id": "2"}, "delete": True},
+        {"key": {"id": "9"}, "add": {"name": None}},
+    ]
+    # Back to what it was is no edit.
+    made.set_cell(0, 1, "one")
+    made.delete(1)
+    made.delete(new)
+    assert made.count == 0
+    made.add()
+    with pytest.raises(UsageError, match="An added row has no id"):
+        _ = made.lines
+
+
+def test_what_can_not_be_edited_is_named() -> None:
+    made = staging()
+    assert "is in the key" in made.why_not(0, 0) and made.why_not(0, 1) == made.why_not(0, 2) == ""
+    assert "its text is not exact" in made.why_not(0, 3)
+    assert "The table has no column more" in made.why_not(0, 4)
+    with pytest.raises(UsageError, match="is no value of price"):
+        made.set_cell(0, 2, "1.234")
+    with pytest.raises(UsageError, match="id can't be NULL"):
+        made.set_cell(3, 1, "x")
+    made.delete(0)
+    assert made.why_not(0, 1) == "This row is to be deleted"
+
+
+@pytest.mark.parametrize(
+    ("table", "sql", "version", "said"),
+    [
+        ("shop.orders", "SELECT order_id FROM shop.orders", "snapshot.5, now", ""),
+        ("shop.orders", "SELECT 1 FROM shop.orders VERSION AS OF 2", "snapshot.2, then", "an old version"),
+        ("shop.orders", "SELECT 1 FROM shop.orders", "v2 (snapshot.2), then", "an old version"),
+        ("shop.orders", "SELECT customer FROM shop.orders", "snapshot.5, now", "The rows have no order_id"),
+        ("shop.orders$snapshots", "SELECT 1", "snapshot.5, now", "is a system table"),
+        ("shop.events", "SELECT 1", "snapshot.1, now", "has no primary key"),
+    ],
+)
+def test_rows_that_are_no_rows_of_a_keyed_table_now_are_refused(
+    warehouse: Path, table: str, sql: str, version: str, said: str
+) -> None:
+    result = QueryResult(read_statement(sql), 0, 0.0)
+    result.readings = [Reading(table, version, "native")]
+    result.rows = tuples([(1,)])  # type: ignore[assignment]
+    result.columns = (GridColumn("customer" if "customer" in sql else "order_id"),)
+    if said:
+        with pytest.raises(PaimarkError, match=said):
+            target_of_result(context_on(warehouse), result)
+    else:
+        assert target_of_result(context_on(warehouse), result).table == TablePath("shop", "orders")
+
+
+async def test_staged_edits_are_asked_about_and_committed(engine_warehouse: Path, engine: Engine) -> None:
+    shutil.copytree(engine_warehouse / "shop.db/orders", engine_warehouse / "edits.db/orders")
+    session = with_engine(engine_warehouse, engine)
+    async with querying(engine_warehouse, (80, 24), session=session) as (console, pane):
+        await run(console, pane, "SELECT order_id, customer, price FROM edits.orders ORDER BY order_id")
+        await console.sees("✓ ")
+        await console.press("escape", "E")
+        await console.sees("edits.orders: no edit yet")
+        await console.press("l", "e", "ctrl+u", *"new", "enter")
+        await console.sees("1 edited row", "-> new")
+        await console.press("j", "l", "N", "j", "x")
+        await console.sees("3 edited rows", "-> NULL")
+        await console.press("escape")
+        await console.sees("3 edited rows not committed.", "order_id=3: deleted")
+        await console.press("escape", "s")
+        await console.sees("Edit 3 rows of main of edits.orders.", "type edits.orders to go on")
+        await console.press("c", *"edits.orders", "enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done", "Edited 3 rows in snapshot 6")
+        await console.press("escape")
+        await console.sees("✓ Edited 3 rows in snapshot 6 of main of edits.orders")
+    rows = {row["order_id"]: row for row in read_rows(engine_warehouse, "edits.orders")}
+    assert (rows[1]["customer"], rows[2]["price"], 3 in rows) == ("new", None, False)

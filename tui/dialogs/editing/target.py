@@ -1,0 +1,80 @@
+"""What the rows of a grid are rows of, and why they can't be edited."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from paimark.core.actions.context import Context
+from paimark.core.actions.repair.commit import writing_repairs
+from paimark.core.actions.repair.edits import why_not
+from paimark.core.actions.rewrite.spark_rewrite import start_in
+from paimark.core.errors import READ_ONLY, Refused, UsageError
+from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import TableSchema
+from paimark.core.travel.parse.uses import Statement
+from paimark.tui.query.asking import table_of
+from paimark.tui.query.query_result import QueryResult
+
+_SNAPSHOT = re.compile(r"snapshot\.(\d+)\b")
+_OLD = Refused("These rows are of an old version, and edits are for the newest", "Look at the newest rows.")
+
+
+@dataclass(frozen=True)
+class EditTarget:
+    """The table and branch (main when None) of rows, and the snapshot that they were read at."""
+
+    table: TablePath
+    branch: str | None
+    read_at: int
+    schema: TableSchema
+
+
+def target_of_result(context: Context, result: QueryResult | None) -> EditTarget:
+    """Raises `UsageError` and `Refused` if rows of a query can't be edited, and what `target_of` raises."""
+    labels = {each.table for each in result.readings} if result is not None else set[str]()
+    if result is None or len(labels) != 1 or len(result.rows) == 0:
+        raise UsageError("Rows can be edited if all are of one table", "")
+    reading = result.readings[0]
+    number = _SNAPSHOT.match(reading.version)
+    tokens = result.asked.tokens if isinstance(result.asked, Statement) else ()
+    if number is None or any((a.upper, b.upper) == ("AS", "OF") for a, b in pairwise(tokens)):
+        raise _OLD
+    table, branch = table_of(reading.table)
+    return target_of(context, table, branch, int(number[1]), result.names)
+
+
+def target_of(
+    context: Context,
+    table: TablePath,
+    branch: str | None,
+    read_at: int,
+    names: Sequence[str],
+    *,
+    is_newest: bool = False,
+) -> EditTarget:
+    """Raises `Refused` if rows of such a table, with columns of these names, can't be edited.
+
+    `is_newest`: they must be of the newest snapshot.
+    """
+    if context.read_only:
+        raise Refused(*READ_ONLY)
+    start = start_in(context.files, branch_root(context.files, table, branch), is_main=branch is None)
+    keys = start.schema.primary_keys
+    if not keys:
+        raise Refused(f"{table.full_name} has no primary key: nothing names a single row", "Use UPDATE.")
+    if is_newest and start.head.snapshot.id != read_at:
+        raise _OLD
+    if lacking := [name for name in keys if name not in names]:
+        raise Refused(f"The rows have no {', '.join(lacking)}, which the key has", "Select it, too.")
+    if refusals := writing_repairs(context, start):
+        raise Refused(refusals[0].reason, refusals[0].hint)
+    kinds = {field.name: type_text(field.type) for field in start.schema.fields}
+    for name in keys:
+        if why_not(kinds[name]) or ColumnType.of(kinds[name]).name in FRACTIONS:
+            raise Refused(f"{name} is {kinds[name]}: such a key has no exact text", "Use UPDATE.")
+    return EditTarget(table, branch, read_at, start.schema)
