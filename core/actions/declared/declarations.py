@@ -396,6 +396,7 @@ DECLARED: dict[str, Declaration] = {
             ),
             more='An edit is {"key": {"id": 42}, "set": {"price": 5}}, or with "add" and the cells of a '
             'new row, or with "delete": true. Paimon\'s library makes the commit, which starts Spark.',
+            takes="branch",
             result="RowsEdited",
             asks=True,
         ),
