@@ -119,7 +119,7 @@ def test_a_merge_is_checked_as_main_will_be(
     found = [(each.name, each.rows, each.verdict) for each in logged.checks or ()]
     assert found == [("no negative prices", 1, "warns"), (f"{good - 1} rows", 0, "passes")]
     shown = list(system_table("operations").read(context.files, main_root(context.files, table)))
-    assert shown[-1][-1] == "2 checks, 1 warns: 1 row"
+    assert "2 checks, 1 warns: 1 row" in shown[-1]
     # The rest comes later.
     done(context, "merge-branch", table=table, name="fix")
     cost = 30.0 if "keyed" in table.name else -1.0
