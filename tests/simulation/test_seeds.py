@@ -47,9 +47,10 @@ def test_every_action_is_killed_in_some_way() -> None:
     """`recover` follows each case; `redo` and `restore` plan and run other actions.
 
     `delete-dropped` goes on when it is done again: `tests.actions.tables`.
-    `analyze` commits as `compact` does, and `edit-rows` as `restore-rows` does.
+    `analyze` commits as `compact` does, and `edit-rows` as `restore-rows` does. `unprotect` is a `protect`.
     """
-    others = {"recover", "redo", "restore", "delete-dropped", "analyze", "edit-rows", *ALONE}
+    again = {"recover", "redo", "restore", "delete-dropped"}
+    others = {*again, "analyze", "edit-rows", "unprotect", *ALONE}
     assert {case.action for case in CASES} == {*ACTIONS, *STATEMENTS} - others
 
 

@@ -20,11 +20,13 @@ from tests.actions.acting import ORDERS, context_on, done
 from tests.storage.stores import BUCKET, S3Server
 
 
-@pytest.fixture(params=["disk", "s3"])
+@pytest.fixture(params=["disk", "s3", pytest.param("hdfs", marks=pytest.mark.long)])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     """Of a warehouse without a database."""
     if request.param == "disk":
         return Settings(str(tmp_path))
+    if request.param == "hdfs":
+        return Settings(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}")
     s3: S3Server = request.getfixturevalue("s3")
     return Settings(f"s3://{BUCKET}/{uuid.uuid4().hex}", s3.options())
 

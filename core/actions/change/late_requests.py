@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from paimark.core.actions.change.journal import NOT_COMMITTED, Hold, JournaledChange, table_gone
+from paimark.core.actions.change.journal import MOVES, NOT_COMMITTED, Hold, JournaledChange, table_gone
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Cancelled, PaimarkError
@@ -69,11 +69,17 @@ def told_of_wait(
     return [
         "The store may still carry out what was sent before it died: recover waits until about "
         f"{clock_time(now + left)} ({duration(left)}), and then goes on by itself",
-        "You may leave: the table stays as it is, locked for changes, and can be read and written; "
+        f"You may leave: the table stays as it is, locked for changes{_open(interrupted)}; "
         f"`paimark recover {table.word}` later waits for the rest only",
         "If you know that no request of it is on its way, you need not wait: "
         f"`paimark recover {table.word} --option '{RECOVER_WAIT_OPTION}=0 s'`",
     ]
+
+
+def _open(interrupted: JournaledChange | None) -> str:
+    """A table that is just being moved may have no schema at either place."""
+    is_moving = interrupted is not None and interrupted.journal.change in MOVES
+    return "" if is_moving else ", and can be read and written"
 
 
 def wait_for_change(hold: Hold, progress: Progress) -> None:

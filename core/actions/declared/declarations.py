@@ -57,8 +57,6 @@ _DELETE = Key(
     "deletes a savepoint, branch or tag",
 )
 
-_RENAME = Key("T", "act.rename", "rename", "give the tag or branch another name", "renames a tag or branch")
-
 _moving_main = partial(Declaration, moves_main=True, follows="commit")
 _on_tags = partial(Declaration, follows="tag")
 
@@ -122,7 +120,7 @@ DECLARED: dict[str, Declaration] = {
             takes="object",
             result="TagRenamed",
             changes={"rename-tag": "tags.rename_tag:RenameTag"},
-            key=_RENAME,
+            key=Key("T", "act.rename", "rename", "give the tag another name", "renames a tag"),
         ),
         _on_tags(
             "savepoints.delete_savepoint",
@@ -173,7 +171,6 @@ DECLARED: dict[str, Declaration] = {
             takes="object",
             result="BranchRenamed",
             changes={"rename-branch": "branches.rename_branch:RenameBranch"},
-            key=_RENAME,
             asks=True,
         ),
         Declaration(
@@ -399,6 +396,7 @@ DECLARED: dict[str, Declaration] = {
             ),
             more='An edit is {"key": {"id": 42}, "set": {"price": 5}}, or with "add" and the cells of a '
             'new row, or with "delete": true. Paimon\'s library makes the commit, which starts Spark.',
+            takes="branch",
             result="RowsEdited",
             asks=True,
         ),

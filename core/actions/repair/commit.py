@@ -23,6 +23,7 @@ from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.records import TableSchema
+from paimark.core.text import capitalised
 
 
 def order_of(start: RewriteBase, plan: Plan, versions: dict[str, Version], done: str) -> Repair:
@@ -58,12 +59,13 @@ def apply_repair(
     start, fingerprint = find()
     require_unmoved(table, plan, fingerprint)
     newest = start.head.snapshot.id
-    made, failed = committed(context, start.root, order(start), newest, progress)
+    repair = order(start)
+    made, failed = committed(context, start.root, repair, newest, progress)
     if failed:
         progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
     message = f"{plan.summary}: nothing was left to do"
     if made is not None:
-        message = f"{plan.summary}: committed as snapshot {made.id}"
+        message = f"{capitalised(repair.done)} in snapshot {made.id} of {start.root.label} of {plan.table}"
     outcome = Outcome(
         action=plan.action,
         table=plan.table,

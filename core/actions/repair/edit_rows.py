@@ -111,7 +111,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if found.number(CHANGED) or found.number(CONFLICT):
         older = makes_older(start.schema, table.full_name)
         refusals += [] if older is None else [older]
-    decided = decision(context, given, seen.repair)
+    decided = decision(context, {} if refusals else given, seen.repair)
     made |= decided.arguments | {"conflicts": found.number(CONFLICT) > 0}
     made["on_conflict"] = text_argument(arguments, "on_conflict")
     since = f"since snapshot {seen.read.id}, when it was read"

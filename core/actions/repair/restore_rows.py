@@ -130,7 +130,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         with _told_of_conditions():
             found, more = (_keyed if seen.start.schema.primary_keys else _unkeyed)(context, seen)
             refusals += more
-    decided = decision(context, arguments, seen.repair if seen.start.schema.primary_keys else None)
+    repair = seen.repair if seen.start.schema.primary_keys else None
+    decided = decision(context, {} if refusals else arguments, repair)
     made |= {**decided.arguments, "conflicts": found.number(CONFLICT) > 0}
     since = f"by several commits since {seen.name}"
     is_known = not refusals and not context.read_only

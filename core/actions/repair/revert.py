@@ -130,7 +130,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     found, steps, more = find(context, seen, is_refused=bool(refusals) or context.read_only)
     refusals += more
     since = f"since {seen.name}"
-    decided = decision(context, arguments, seen.repair(context.files) if is_keyed else None)
+    repair = seen.repair(context.files) if is_keyed else None
+    decided = decision(context, arguments if found is not None else {}, repair)
     made |= {**decided.arguments, "conflicts": found is not None and found.number(CONFLICT) > 0}
     if found is not None:
         refusals += [*decided.refusals, *decided.refused(found, since)]

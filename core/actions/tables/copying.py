@@ -15,27 +15,21 @@ from dataclasses import dataclass, field
 import msgspec
 
 from paimark.core.actions.change.change import Landed
-from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Counting, Progress, Remark
-from paimark.core.actions.tables.walking import SCHEMAS, Listed, files_of, is_of_schemas, joined, walked
+from paimark.core.actions.tables.places import COPIED, Copied, Places
+from paimark.core.actions.tables.walking import SCHEMAS, files_of, is_of_schemas, joined, walked
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import FileMissing, Refused
+from paimark.core.errors import Refused
 from paimark.core.figures import counted
-from paimark.core.storage.files import Files, read_if_there, written_at
+from paimark.core.storage.files import read_if_there
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TablePath, number_in
+from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, number_in
 from paimark.core.table.reading import numbered
 
-COPIED, REMOVING = "the files are copied", "the old files go"
+REMOVING = "the old files go"
 _TELL_EVERY = 500
 _STOP_JOBS = "Nothing was changed. Stop the jobs that write to it, and try again."
-
-
-class Copied(msgspec.Struct, frozen=True):
-    """The id of main's newest schema, whose copy is the commit."""
-
-    schema: int
 
 
 class Removing(msgspec.Struct, frozen=True):
@@ -45,21 +39,14 @@ class Removing(msgspec.Struct, frozen=True):
 
 
 @dataclass
-class CopiedMove:
+class CopiedMove(Places):
     """A move of a table's directory from one place to another, under the lock of one of them.
 
     `seen` has the mark of each directory when it was copied; a recovery does not know them.
     """
 
-    hold: Hold
-    source: TablePath
-    to: TablePath
     progress: Progress
     seen: dict[str, bytes] = field(default_factory=dict)
-
-    @property
-    def _files(self) -> Files:
-        return self.hold.context.files
 
     def prepare(self) -> None:
         """Copy all but the schemas. Raises `Refused` if somebody wrote to either place meanwhile."""
@@ -120,36 +107,12 @@ class CopiedMove:
         """At the new place, so that nobody else makes a table there: the lock, which names the old one."""
         return self.hold.journal.to_json()
 
-    @property
-    def _copied(self) -> Copied:
-        copied = self.hold.journaled.noted(COPIED, Copied)
-        assert copied is not None, "it is noted before the commit"
-        return copied
-
-    @property
-    def _copied_at(self) -> int:
-        """When the copy was whole, by the store's clock."""
-        number = next(
-            number for number, each in enumerate(self.hold.journaled.entries, 1) if each.step == COPIED
-        )
-        path = self.hold.table.journal_step(self.hold.journal.token, number)
-        return written_at(self._files, [path]).get(path, 0)
-
     def _all(self) -> Iterator[tuple[str, int]]:
         """The paths and sizes to copy, noting each directory's mark."""
         for listed in walked(self._files, self.source.directory):
             self.seen[listed.directory] = listed.mark
             if not is_of_schemas(listed.directory):
                 yield from ((listed.path(each), each.size) for each in listed.files)
-
-    def _copy(self, item: tuple[str, int]) -> bool:
-        """False if a job has deleted the file by now."""
-        path, size = item
-        try:
-            self._files.copy(joined(self.source.directory, path), joined(self.to.directory, path), size)
-        except FileMissing:
-            return False
-        return True
 
     def _compare(self) -> None:
         """Raises `Refused` if the old place is not as it was, or the new one has anything else."""
@@ -168,15 +131,6 @@ class CopiedMove:
     def _moved(self) -> Refused:
         return Refused(f"Somebody wrote to {self.source.directory} while it was copied", _STOP_JOBS)
 
-    def _both(self) -> Iterator[tuple[Listed, Listed]]:
-        """Each directory of the old place, with the same one of the new place."""
-
-        def beside(listed: Listed) -> tuple[Listed, Listed]:
-            there = self._files.entries(joined(self.to.directory, listed.directory))
-            return listed, files_of(listed.directory, there)
-
-        return each_of(beside, walked(self._files, self.source.directory))
-
     def _move_schemas(self) -> None:
         """Of each root the newest goes last: an engine takes the newest that it finds for the definition."""
         files, source, to = self._files, self.source.directory, self.to.directory
@@ -193,19 +147,6 @@ class CopiedMove:
                 files.create(joined(to, path), data)
         for path in paths:
             files.delete(joined(source, path))
-
-    def _changed_since(self, at: TablePath) -> list[str]:
-        """What was written at one place after the copy was whole, and the other does not have."""
-        other = self.to if at == self.source else self.source
-        moment, files = self._copied_at, self._files
-        return [
-            path
-            for listed in walked(files, at.directory)
-            for each in listed.files
-            if each.modified >= moment
-            and not is_of_schemas(listed.directory)
-            and files.size(joined(other.directory, path := listed.path(each))) != each.size
-        ]
 
     def _is_as_seen(self) -> bool:
         """Whether the old place, but for the schemas, is as it was when it was copied."""
@@ -263,17 +204,6 @@ class CopiedMove:
                 and (not known_only or known.get(each.name) == each.size)
             ]
             self._delete([joined(old, listed.path(each)) for each in goes])
-
-    def _remove(self, table: TablePath) -> None:
-        """Delete all files but the lock and its journal."""
-        for listed in walked(self._files, table.directory, journal=table != self.hold.table):
-            paths = [listed.path(each) for each in listed.files if is_inside(each.name)]
-            self._delete([joined(table.directory, path) for path in paths])
-
-    def _delete(self, paths: list[str]) -> None:
-        # The claim goes when nothing else is left.
-        for _ in each_of(self._files.delete, [each for each in paths if each != self.to.journal]):
-            pass
 
 
 def _schema_order(name: str) -> tuple[int, str]:

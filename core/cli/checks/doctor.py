@@ -12,6 +12,7 @@ import click
 
 from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
+from paimark.core.actions.change import journal
 from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.replace.table_directory import misdirected
 from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written, stray_commits
@@ -307,6 +308,13 @@ def _fork(files: Files, root: Root) -> Iterator[Finding]:
         yield Finding(f"branch {root.label}", *verdict)
 
 
+def _is_being_moved(context: Context, table: TablePath) -> bool:
+    """Whether its schemas may be elsewhere by now: it was being dropped or renamed on an object store."""
+    with suppress(Corrupt):
+        return bool(journal.refusals(context, table, of=journal.MOVES))
+    return False
+
+
 def _root(context: Context, root: Root) -> Iterator[Finding]:
     files = context.files
     lineage = Lineage(files, root)
@@ -318,7 +326,11 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         "ok",
         f"{counted(counts[0], 'snapshot')}, {counted(counts[1], 'tag')}, {counted(counts[2], 'schema')}",
     )
-    is_unfinished = not counts[2] and (root_being_made(context, root.table) == root or lineage.schema_ids())
+    is_unfinished = not counts[2] and (
+        root_being_made(context, root.table) == root
+        or lineage.schema_ids()
+        or _is_being_moved(context, root.table)
+    )
     if counts[0] and not counts[2] and not is_unfinished:
         detail = (
             "It has snapshots and no schema: a job wrote there after the branch was moved or deleted, or an "

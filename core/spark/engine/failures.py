@@ -65,6 +65,9 @@ _HINTS = {
     "REQUIRES_SINGLE_PART_NAMESPACE": NO_TABLE,
     "SCHEMA_NOT_FOUND": "SHOW DATABASES lists what there is.",
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
+    "INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST": (
+        "Convert it in the query, with CAST or round(), to say what may be lost."
+    ),
 }
 # Sentences that replace Spark's, which speak of its own inside.
 _SENTENCES = {

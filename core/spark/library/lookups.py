@@ -44,8 +44,8 @@ from paimark.core.table.definition.column_types import ColumnType
 # Each file is opened, some at a time, and each row is compared with the values.
 _MOST_FILES = 64
 _MOST_VALUES = 64
-# About what a task reads in a tenth of a second.
-_MOST_ROWS = 1_000_000
+# A row group of a big file, whose pages nobody may tell apart, and what is beside it.
+_MOST_ROWS = 2_000_000
 _MOST_BYTES = 1 << 20
 _KEPT = 64
 _WHOLE = (ByteType, ShortType, IntegerType, LongType, DateType, TimestampNTZType, BooleanType)

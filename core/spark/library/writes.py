@@ -192,7 +192,7 @@ class LibraryWrites:
     ) -> None:
         try:
             if assigned:
-                write.assign(frame._jdf)
+                write.assign(frame._jdf, target.name)
             else:
                 write.write(frame._jdf, is_small)
         except Py4JJavaError as error:

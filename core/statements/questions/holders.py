@@ -18,6 +18,7 @@ from paimark.core.actions.protection_guard import against, unprotect
 from paimark.core.actions.repair.meant import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import consumers_of
+from paimark.core.actions.savepoints.auto_savepoint import OPTION
 from paimark.core.errors import Refused, UsageError
 from paimark.core.quoting import shell_line
 from paimark.core.statements.questions.one_version import VersionQuery
@@ -87,8 +88,8 @@ class Holders:
                 staying += [root] if stays and root != main else []
         if is_held:
             newest = Lineage(files, main).latest_id() or 0
-            commands = (each for root in staying for each in self._emptied(root, is_main=root == main))
-            yield Holder("files", MAIN, newest, 0, tuple(commands))
+            emptied = (each for root in staying for each in self._emptied(root, is_main=root == main))
+            yield Holder("files", MAIN, newest, 0, (*emptied, *self._by_the_clock(main, is_on_again=True)))
 
     def _of_branch(self, root: Root, counts: _Counts) -> Iterator[Holder]:
         """A branch goes as a whole: its own versions stand on those that it was made from."""
@@ -113,7 +114,8 @@ class Holders:
         if snapshots and snapshots[-1][1]:
             newest, rows = snapshots[-1]
             delete = f"DELETE FROM {self.table.full_name} WHERE {condition}"
-            yield Holder("newest", MAIN, newest.id, rows, (shell_line(["paimark", "sql", delete]),))
+            commands = (*self._by_the_clock(counts.query.root), shell_line(["paimark", "sql", delete]))
+            yield Holder("newest", MAIN, newest.id, rows, commands)
         for has, group in groupby(snapshots, lambda each: each[1] > 0):
             run = list(group)
             first, last = run[0][0].id, run[-1][0].id
@@ -131,6 +133,13 @@ class Holders:
             yield self._command("reset-consumer", "--name", each, *on)
         taken = Taken("branch", MAIN if is_main else root.label)
         yield from self._freed(taken, "expire-snapshots", "--retain-last", "1", *on)
+
+    def _by_the_clock(self, main: Root, *, is_on_again: bool = False) -> Iterator[str]:
+        """No automatic savepoint comes between the deletion and the compaction: its files have the rows."""
+        interval = Lineage(self.context.files, main).require_schema().options.get(OPTION)
+        if interval is not None:
+            change = ("--set", f"'{OPTION}' = '{interval}'") if is_on_again else ("--unset", f"'{OPTION}'")
+            yield self._command("alter-branch-schema", *change)
 
     def _freed(self, taken: Taken, *words: str) -> tuple[str, ...]:
         """The command, behind those that end a protection of it."""

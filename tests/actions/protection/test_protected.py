@@ -23,7 +23,7 @@ from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, p
 from tests.actions.declared.catalogue import CATALOGUE, Entry, _label, refs
 
 # Their plans look at the rows, unless they are refused anyway.
-REPAIRS = ("revert", "restore-rows")
+REPAIRS = ("revert", "restore-rows", "edit-rows")
 # What Spark does to main, and what moves the whole table: no references tell it.
 _TAKEN = {
     **{each: {"branch main"} for each in ("merge-branch", "rollback", *REPAIRS)},

@@ -5,10 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from paimark.core.cli.checks.doctor import _root
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
@@ -134,6 +136,15 @@ def test_a_commit_stays_where_both_places_went_on(store: Files, tmp_path: Path) 
     done(context_on(tmp_path, Meanwhile(store, COMMIT, both)), "rename-table", to=RENAMED.name)
     assert store.read(f"{RENAMED.root().snapshots}/snapshot-6") == b"{}"
     assert list(below(store, ORDERS)) == ["snapshot/snapshot-6"]
+
+
+def test_doctor_takes_no_table_that_is_being_moved_for_broken(store: Files, tmp_path: Path) -> None:
+    with pytest.raises(Death):
+        done(context_on(tmp_path, DiesAfter(store, "b/schema/schema-0", writes="delete")), "drop-table")
+    context = replace(context_on(tmp_path, store), late_for=60)
+    for root in (ORDERS.root(), ORDERS.root("b")):
+        assert [each.state for each in _root(context, root)] == ["ok"]
+    assert any("locked for changes; `paimark" in each.text for each in planned(context, "recover").items)
 
 
 def test_a_move_that_died_is_recovered_by_its_old_name(store: Files, tmp_path: Path) -> None:

@@ -24,7 +24,9 @@ def held(engine_warehouse: Path) -> Path:
 
     The savepoint of snapshot 1, and branch clean, made from it, have only person 9.
     """
-    create_table(engine_warehouse, "held.people", ROWS, primary_keys=["id"], options={"bucket": "1"})
+    # None may come between the deletion and the compaction.
+    by_the_clock = {"bucket": "1", "savepoint.create-interval": "1 min"}
+    create_table(engine_warehouse, "held.people", ROWS, primary_keys=["id"], options=by_the_clock)
     for key, name in ((9, "other"), (1, "ann"), (1, "anna")):
         commit(engine_warehouse, "held.people", pa.table({"id": [key], "name": [name]}, schema=ROWS))
     table = api.open(engine_warehouse).table("held.people")
@@ -77,11 +79,13 @@ def test_no_file_has_the_row_after_the_commands(
         "paimark unprotect held.people --tag both",
         "paimark delete-tag held.people --name both",
         "paimark delete-savepoint held.people --id 2",
+        "paimark alter-branch-schema held.people --unset \"'savepoint.create-interval'\"",
         "paimark sql \"DELETE FROM held.people WHERE \\`id\\` = CAST('1' AS BIGINT)\"",
         "paimark compact held.people --full",
         "paimark expire-snapshots held.people --retain-last 1",
         "paimark compact held.people --full --branch clean",
         "paimark expire-snapshots held.people --retain-last 1 --branch clean",
+        "paimark alter-branch-schema held.people --set \"'savepoint.create-interval' = '1 min'\"",
     ]
     told = holders("holders", "held.people", "--where", "name = 'anna'").out
     assert "snapshots  3" in told and "savepoint" not in told.partition("Run the commands")[0]

@@ -47,6 +47,11 @@ class Judge:
         self._acknowledged()
         self._owned(needed)
 
+    @property
+    def knows_overwritten(self) -> bool:
+        """Whether a stock engine has overwritten a commit of Paimark."""
+        return bool(self._watch.overwritten)
+
     def rows(self, root: Root, path: str) -> tuple[Rows, set[str]]:
         """The rows of a snapshot or tag, and the files needed to read them. Raises `Unreadable`."""
         record = json.loads(self._store.files[path])

@@ -69,7 +69,9 @@ class OurEyes:
         """Check that `verify` finds the same orphans as the judge, and problems exactly if the judge does."""
         report = verify(context_of(self._world, Actor("verify")), TABLE, older_than=0)
         # What the expiry of another root took is said apart from what is lost.
-        said = (*report.problems, *report.expired)
+        # Of a commit that a stock engine overwrote it says so: no reference needs that any more.
+        known = [each for each in report.problems if each.cause == "lost" and judge.knows_overwritten]
+        said = [each for each in (*report.problems, *report.expired) if each not in known]
         if bool(said) != judge.has_holes:
             found = said[0] if said else "nothing wrong"
             raise Violation(f"verify finds {found}, and the judge differs")

@@ -170,6 +170,12 @@ class Bench:
             self.alone(lambda: self.act("recover"))
         if RENAMED.journal in store.files:
             self.alone(lambda: _done_on(context, "recover", RENAMED))
+        if not view.schema_ids(store, TABLE.root()) and TABLE.journal not in store.files:
+            # What came late to where the table was is in the way: somebody looks, and removes it.
+            for path in store.below(TABLE.directory):
+                store.drop(path)
+                if self.world.server:
+                    self.world.server.delete(path)
         if is_made(context.files, RENAMED):
             self.alone(lambda: _done_on(context, "rename-table", RENAMED, to=TABLE.full_name))
         elif find := dropped_tables(context.files, TABLE.database):

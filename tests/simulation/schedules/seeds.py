@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 
 from paimark.core.errors import PaimarkError
 from paimark.core.table.layout import Root
@@ -19,7 +20,7 @@ from tests.simulation.schedules.seeded import Seeded
 from tests.simulation.stock.expiry import StockMaintenance
 from tests.simulation.stock.reader import StockReader
 from tests.simulation.stock.writer import StockError, StockWriter
-from tests.simulation.world import TABLE, Violation
+from tests.simulation.world import RENAMED, TABLE, Violation
 
 Program = Callable[[], None]
 _FATES: dict[StoreKind, tuple[Fate, ...]] = {
@@ -42,6 +43,8 @@ class Run(Seeded):
         server: Server | None = None,
     ) -> None:
         super().__init__(seed, kind, hazards, formats)
+        # By numbers of their own: other deeds of a seed do not depend on them.
+        self._moves = Random(f"moves {seed} {kind}")
         self.world.server = server
         self.world.may_be_late = kind == "s3" and Hazard.LATE_WRITES in hazards
         self.world.s3_overwrites = Hazard.S3_OVERWRITES in hazards
@@ -53,11 +56,27 @@ class Run(Seeded):
             self.world.begin_round(number)
             self._round()
             self.bench.rest(self._perhaps_doom)
+            self._perhaps_move()
         if self.random.random() < 0.5:
             self._undo_all()
         if self.world.may_be_late:
             self.world.late.wait()
             self.bench.rest()
+
+    def _perhaps_move(self) -> None:
+        """Somebody drops or renames the table, and may die; a job commits. The table gets its name back."""
+        chosen = self._moves
+        if chosen.random() >= 0.3:
+            return
+        action, arguments = chosen.choice((("drop-table", {}), ("rename-table", {"to": RENAMED.name})))
+        kind = self.world.store.kind
+        fates = LATE if self.world.may_be_late and chosen.random() < 0.4 else _FATES[kind]
+        # An object store copies each file, and deletes each.
+        at = chosen.randint(1, 2 * len(self.world.store.files) + 30 if kind == "s3" else 8)
+        self.bench.dies(at, chosen.choice(fates), action, **arguments)
+        if chosen.random() < 0.5:
+            self.bench.alone(self.bench.write)
+        self.bench.rest()
 
     def _round(self) -> None:
         programs: dict[Actor, Program] = {}

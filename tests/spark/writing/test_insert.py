@@ -264,7 +264,7 @@ def test_values_are_never_changed_on_their_way(engine: Engine, engine_warehouse:
             ),
             ("ratio", "-1e300D", "Column ratio can't hold -1.0E300 as it is"),
             ("ratio", "16777217", "Column ratio can't hold 16777217 as it is"),
-            ("small", "'5'", 'Cannot safely cast `small` "STRING" to "TINYINT"'),
+            ("small", "'5'", 'table `assigned`.`wide`: Cannot safely cast `small` "STRING" to "TINYINT"'),
             ("day", "5", 'Cannot safely cast `day` "INT" to "DATE"'),
             ("tags", "array('a')", 'Cannot safely cast `tags`.`element` "STRING" to "BIGINT"'),
         ):

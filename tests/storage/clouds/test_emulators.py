@@ -53,6 +53,15 @@ def test_of_many_writers_one_wins(cloud: Cloud) -> None:
     assert files.names("") == ["t"]
 
 
+def test_a_file_is_copied_inside_the_store(cloud: Cloud) -> None:
+    files = opened(cloud)
+    files.replace("t/a", data := b"bytes" * 100_000)
+    files.copy("t/a", "u/b", len(data))
+    assert files.read("u/b") == data and files.size("t/a") == len(data)
+    with pytest.raises(FileMissing):
+        files.copy("t/none", "u/c", 1)
+
+
 def test_a_directory_is_listed_without_its_neighbours(cloud: Cloud) -> None:
     files = opened(cloud)
     for path in ("a/b/c", "a/b/d/e", "a/b2/x", "a/b.txt"):

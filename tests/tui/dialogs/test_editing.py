@@ -122,8 +122,8 @@ async def test_staged_edits_are_asked_about_and_committed(engine_warehouse: Path
         await console.press("c", *"edits.orders", "enter")
         await console.sees("[ Apply ]")
         await console.press("a")
-        await console.sees("✓ done", "committed as snapshot")
+        await console.sees("✓ done", "Edited 3 rows in snapshot 6")
         await console.press("escape")
-        await console.sees("✓ Edit 3 rows of main of edits.orders: committed as snapshot 6")
+        await console.sees("✓ Edited 3 rows in snapshot 6 of main of edits.orders")
     rows = {row["order_id"]: row for row in read_rows(engine_warehouse, "edits.orders")}
     assert (rows[1]["customer"], rows[2]["price"], 3 in rows) == ("new", None, False)

@@ -92,7 +92,7 @@ async def test_the_keys_can_be_searched_by_key_effect_and_place(warehouse: Path)
     async with at_events(warehouse) as console:
         await console.press("question_mark", "slash")
         await console.type("rename")
-        await console.sees("give the tag or branch another name", "Everywhere")
+        await console.sees("give the tag another name", "Everywhere")
         await console.loses("In rows")
         await console.press("enter", "escape")
         await console.sees("make a savepoint")

@@ -7,8 +7,9 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from paimark.core.actions.repair.edits import cell_text
+from paimark.core.actions.repair.edits import cell_text, why_not
 from paimark.core.errors import UsageError
+from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.records import TableSchema
 from paimark.core.text import quoted_if_unclear
 from paimark.tui.formats import whole_text
@@ -93,11 +94,11 @@ class Staging:
             return "This row is to be deleted"
         if name in self.schema.primary_keys and index < len(self._rows):
             return f"{name} is in the key: another key is another row, so delete this one and add one"
-        try:
-            cell_text(self.schema, name, None)
-        except UsageError as error:
-            return "" if error.message.endswith("NULL") else error.message
-        return ""
+        kinds = {each.name: type_text(each.type) for each in self.schema.fields}
+        if name not in kinds:
+            return f"The table has no column {name}"
+        reason = why_not(kinds[name])
+        return f"{name} is {kinds[name]}: {reason}" if reason else ""
 
     def set_cell(self, index: int, column: int, text: Cell) -> None:
         """Raises `UsageError` for what is no value of the column."""
@@ -107,10 +108,11 @@ class Staging:
             self._added[index - len(self._rows)].cells[name] = value
             return
         key, edit = self._key(index), self._edit(index) or _RowEdit(SET)
-        old = self._rows.row(index)[column]
-        edit.cells[name] = value
-        if value == (None if old is None else cell_text(self.schema, name, whole_text(old))):
-            del edit.cells[name]
+        old, edit.cells[name] = self._rows.row(index)[column], value
+        # What is there may be none that could be typed, as NaN.
+        with suppress(UsageError):
+            if value == (None if old is None else cell_text(self.schema, name, whole_text(old))):
+                del edit.cells[name]
         self._edits[key] = edit
         if not edit.cells:
             del self._edits[key]

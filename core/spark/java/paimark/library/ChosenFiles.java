@@ -32,11 +32,14 @@ final class ChosenFiles {
     /** Those that files may be asked too. */
     private final List<Predicate> ofFiles = new ArrayList<>();
     private final List<Predicate> all = new ArrayList<>();
+    /** Rows of a key are in its order: after these there is none. */
+    private final List<Predicate> past = new ArrayList<>();
 
     ChosenFiles(FileStoreTable table, String question) throws IOException {
         this.table = table;
         this.question = JSON.readTree(question);
         PredicateBuilder builder = new PredicateBuilder(table.rowType());
+        List<String> keys = table.schema().trimmedPrimaryKeys();
         PushedConditions pushed = new PushedConditions(table.rowType());
         for (JsonNode each : this.question.get("conditions")) {
             DataField field = table.rowType().getField(each.get(0).asText());
@@ -48,6 +51,9 @@ final class ChosenFiles {
             all.add(condition);
             if (pushed.isForFiles(condition)) {
                 ofFiles.add(condition);
+            }
+            if (keys.indexOf(field.name()) == 0) {
+                values.forEach(value -> past.add(builder.greaterThan(builder.indexOf(field.name()), value)));
             }
         }
     }
@@ -61,6 +67,7 @@ final class ChosenFiles {
                 columns,
                 PredicateBuilder.and(all),
                 ofFiles.isEmpty() ? null : PredicateBuilder.and(ofFiles),
+                past.isEmpty() ? null : PredicateBuilder.and(past),
                 question.get("most_rows").asLong(),
                 question.get("most_bytes").asLong());
     }

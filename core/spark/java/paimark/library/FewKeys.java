@@ -65,7 +65,7 @@ final class FewKeys implements LocalScan {
             try {
                 FewRows found = new FewRows(
                         table.table, shown, Arrays.asList(shown.fieldNames()), condition, condition,
-                        Long.MAX_VALUE, Long.MAX_VALUE);
+                        null, Long.MAX_VALUE, Long.MAX_VALUE);
                 rows = found.of(table.splits(condition)).toArray(new InternalRow[0]);
             } catch (IOException error) {
                 throw ReadErrors.told(error, table.name());

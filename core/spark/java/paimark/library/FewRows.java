@@ -16,6 +16,7 @@ import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.predicate.PredicateVisitor;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.RowType;
@@ -45,16 +46,17 @@ final class FewRows {
     private final FileStoreTable table;
     private final StructType shown;
     private final RowType read;
-    private final Predicate condition;
     private final Predicate ofFiles;
     private final Predicate ofRows;
+    private final Predicate past;
     private final AtomicLong rows;
     private final AtomicLong bytes;
     private volatile boolean isStopped;
 
     /**
      * Rows have the columns {@code shown}, with values in those that are {@code needed}. {@code ofFiles} is the part of
-     * the condition by which the library leaves out rows of files without looking at them.
+     * the condition by which the library leaves out rows of files without looking at them. In files that are merged,
+     * no row comes after one that is {@code past} all; null: rows have no order.
      */
     FewRows(
             FileStoreTable table,
@@ -62,11 +64,11 @@ final class FewRows {
             Collection<String> needed,
             Predicate condition,
             Predicate ofFiles,
+            Predicate past,
             long mostRows,
             long mostBytes) {
         this.table = table;
         this.shown = shown;
-        this.condition = condition;
         this.ofFiles = ofFiles;
         rows = new AtomicLong(mostRows);
         bytes = new AtomicLong(mostBytes);
@@ -76,6 +78,7 @@ final class FewRows {
         read = new RowType(all.stream().filter(each -> columns.contains(each.name())).collect(Collectors.toList()));
         int[] places = all.stream().mapToInt(each -> read.getFieldIndex(each.name())).toArray();
         ofRows = PredicateBuilder.transformFieldMapping(condition, places).get();
+        this.past = past == null ? null : PredicateBuilder.transformFieldMapping(past, places).get();
     }
 
     /** Makes a running {@code of} fail. Any thread may call this. */
@@ -108,6 +111,7 @@ final class FewRows {
         List<InternalRow> found = new ArrayList<>();
         RowValues.Row row = new RowValues.Row(read);
         UnsafeProjection projection = projection();
+        boolean isSorted = past != null && !((DataSplit) split).rawConvertible();
         try (SplitRows source = new SplitRows(table, read, ofFiles, false, List.of(split))) {
             RecordReader.RecordIterator<org.apache.paimon.data.InternalRow> batch;
             while (rows.get() >= 0 && (batch = source.nextBatch()) != null) {
@@ -115,6 +119,9 @@ final class FewRows {
                 while (rows.decrementAndGet() >= 0 && (each = batch.next()) != null) {
                     if (isStopped) {
                         throw new IOException("nobody waits for the rows any more");
+                    }
+                    if (isSorted && past.test(each)) {
+                        return found;
                     }
                     if (ofRows.test(each)) {
                         UnsafeRow made = projection.apply(row.of(each)).copy();

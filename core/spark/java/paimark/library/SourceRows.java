@@ -36,11 +36,11 @@ public final class SourceRows {
 
     /** Write them as the table's columns. Values that would be rounded or cut are refused. */
     public static void write(Object write, Dataset<Row> rows) {
-        write((TableWrite) write, rows, false);
+        write((TableWrite) write, ((TableWrite) write).table.name(), rows, false);
     }
 
-    static void write(TableWrite write, Dataset<Row> rows, boolean inOrder) {
-        write.write(assigned(write, (org.apache.spark.sql.classic.Dataset<Row>) rows, inOrder), false);
+    static void write(TableWrite write, String label, Dataset<Row> rows, boolean inOrder) {
+        write.write(assigned(write, label, (org.apache.spark.sql.classic.Dataset<Row>) rows, inOrder), false);
     }
 
     /** Nobody will commit it any more; null: nothing was begun. */
@@ -50,10 +50,10 @@ public final class SourceRows {
         }
     }
 
-    private static org.apache.spark.sql.classic.Dataset<Row> assigned(TableWrite write,
+    private static org.apache.spark.sql.classic.Dataset<Row> assigned(TableWrite write, String label,
             org.apache.spark.sql.classic.Dataset<Row> rows, boolean inOrder) {
         SparkSession session = rows.sparkSession();
-        DataSourceV2Relation target = DataSourceV2Relation.create(write.changing(write.table.name()), Option.empty(),
+        DataSourceV2Relation target = DataSourceV2Relation.create(write.changing(label), Option.empty(),
                 Option.empty(), CaseInsensitiveStringMap.empty(), Option.empty());
         LogicalPlan given = rows.queryExecution().analyzed();
         scala.collection.immutable.Map<String, String> options = scala.collection.immutable.Map$.MODULE$.empty();

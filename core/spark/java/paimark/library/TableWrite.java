@@ -109,9 +109,9 @@ public final class TableWrite extends Uncommitted {
         add(target.messages());
     }
 
-    /** Write the rows of an INSERT: {@link SourceRows}. */
-    public void assign(Dataset<Row> rows) {
-        SourceRows.write(this, rows, rows.schema().length() == table.rowType().getFieldCount());
+    /** Write the rows of an INSERT: {@link SourceRows}. {@code label} is the table's name for people. */
+    public void assign(Dataset<Row> rows, String label) {
+        SourceRows.write(this, label, rows, rows.schema().length() == table.rowType().getFieldCount());
     }
 
     /** These data files of the newest snapshot leave the table; none of them has a deletion vector. */
