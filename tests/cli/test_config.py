@@ -244,3 +244,10 @@ def test_ids_are_listed_with_the_keys_that_they_have(paimark: Paimark, tmp_path:
     path.write_text('[keys]\n"act.savepoint" = "b"\n')
     ran = paimark("keys")
     assert (ran.code, "act.branch" in ran.err) == (2, True)
+
+
+def test_the_author_is_of_the_environment_or_the_file(tmp_path: Path, environment: dict[str, str]) -> None:
+    assert load_settings(Flags(warehouse="/lake"), environment).author == ""
+    write_config(tmp_path, 'author = "jane"')
+    assert load_settings(Flags(warehouse="/lake"), environment).author == "jane"
+    assert load_settings(Flags(warehouse="/lake"), {**environment, "PAIMARK_AUTHOR": "x"}).author == "x"

@@ -49,6 +49,29 @@ def test_a_savepoint_a_branch_and_a_tag_are_made_and_listed(paimark: Paimark, wa
     assert "v5" in [row["tag_name"] for row in tags]
 
 
+def test_a_note_is_of_a_change_and_of_nothing_else(
+    paimark: Paimark, warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of a saved plan, and of a CALL in a script. What changes nothing refuses it."""
+    at, plan = ["--warehouse", str(warehouse)], tmp_path / "plan"
+    made = paimark(*at, "create-tag", "shop.orders", "--name", "a", "--message", "of May", "--plan-out", plan)
+    assert made.code == 0
+    monkeypatch.setenv("PAIMARK_AUTHOR", "nightly")
+    assert paimark(*at, "apply", plan, "--author", "jane").code == 0
+    call = "CALL sys.create_tag(table => 'shop.orders', name => 'b', author => 'x')"
+    assert paimark(*at, "sql", "--message", "of June", call).code == 0
+    listed = paimark(*at, "--output", "json", "operations", "shop.orders").rows
+    assert [(each["message"], each["author"]) for each in listed] == [("of May", "jane"), ("of June", "x")]
+    assert paimark(*at, "create-tag", "shop.orders", "--name", "c").code == 0
+    assert paimark(*at, "--output", "json", "operations", "shop.orders").rows[-1]["author"] == "nightly"
+    for words, said in (
+        (["snapshots", "shop.orders"], "No such option '--message'"),
+        (["sql", "SELECT 1"], "No statement changes a table"),
+    ):
+        refused = paimark(*at, *words, "--message", "x")
+        assert refused.code == 2 and said in refused.err
+
+
 def test_the_outcome_is_data_and_the_way_there_is_narration(warehouse: Path, tmp_path: Path) -> None:
     ran = program(
         *("create-tag", "shop.orders", "--name", "v5", "--warehouse", warehouse),

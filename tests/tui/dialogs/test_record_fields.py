@@ -7,7 +7,9 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
+from paimark.core.table.records import Snapshot
 from paimark.tui.dialogs.record import RecordScreen, as_json, cell_of, is_foldable, paragraphs, unfolded
+from paimark.tui.panes.snapshots import snapshot_facts
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.detail_strip import Detail
@@ -101,6 +103,20 @@ def test_a_record_is_copied_with_values_and_not_with_their_texts() -> None:
     facts = (("id", "1"), ("name", "null"), ("price", "0.5"), ("blob", "61"), ("word", "null"))
     copied = as_json(Detail("row 1", facts, values=(1, None, Decimal("0.5"), b"a", "null")))
     assert json.loads(copied) == {"id": 1, "name": None, "price": "0.5", "blob": "YQ==", "word": "null"}
+
+
+def test_a_snapshot_tells_why_it_was_made_and_with_what() -> None:
+    """As Paimon 2 writes it, and we; other properties stay as they are."""
+    properties = {"paimark.message": "of May", "paimark.author": "jane", "theirs": "1"}
+    written = {
+        **{"version": 3, "id": 1, "schemaId": 0, "baseManifestList": "a", "deltaManifestList": "b"},
+        **{"commitUser": "u", "commitIdentifier": 1, "commitKind": "APPEND", "timeMillis": 1},
+        **{"operation": "MERGE", "writerVersion": "java-2.1.0-abc", "properties": properties},
+    }
+    facts = dict(snapshot_facts(Snapshot.from_json(json.dumps(written).encode(), "s"), 2, "rows"))
+    said = [facts[name] for name in ("message", "author", "operation", "written by")]
+    assert said == ["of May", "jane", "MERGE", "Paimon for Java 2.1.0"]
+    assert facts["writer version"] == "java-2.1.0-abc" and json.loads(facts["properties"]) == properties
 
 
 async def test_copied_records_of_metadata_have_numbers_and_plain_times(warehouse: Path) -> None:

@@ -343,7 +343,7 @@ async def test_the_key_bar_offers_no_comparison_where_no_row_is(warehouse: Path)
         await console.sees("branch main")
         assert "= changes" not in bar(console)
         await console.press("equals_sign")
-        await console.sees("= shows what a snapshot changed: on 1 Snapshots, 2 Savepoints, 4 Tags")
+        await console.sees("= shows what a snapshot changed: not on 3 Branches")
 
 
 async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) -> None:
