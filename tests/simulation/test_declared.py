@@ -38,6 +38,9 @@ _REMOVED: dict[str, Callable[[dict[str, Any], Key], bool]] = {
     "delete-branch": lambda given, key: given["name"] in key[1:2] or f".{given['name']}." in str(key[-1]),
     "expire-snapshots": lambda given, key: False,
     "auto-savepoint": lambda given, key: "savepoint" in str((key[0], *key[2:])),
+    "rename-branch": lambda given, key: any(
+        name in key[1:2] or is_pin_of(name, key) for name in (given["name"], given["to"])
+    ),
     "rescue-commits": lambda given, key: key[1] in (None, given["name"]) or is_pin_of(given["name"], key),
 }
 

@@ -25,7 +25,7 @@ ORDERS = TablePath("shop", "orders")
 
 
 # Behind Paimon's columns.
-OURS = ("protected",)
+OURS = ("protected", "operation", "message", "author")
 
 
 @pytest.mark.parametrize("name", ["snapshots", "tags", "schemas", "options"])
@@ -134,7 +134,7 @@ def test_branches_begin_with_main_and_stock_columns(warehouse: Path) -> None:
     assert zoo.create_time is not None
     assert fix.create_time is not None
     assert main.create_time <= zoo.create_time <= fix.create_time
-    assert [column.name for column in SYSTEM_TABLES["branches"].columns] == [*BranchRow._fields, *OURS]
+    assert [column.name for column in SYSTEM_TABLES["branches"].columns] == [*BranchRow._fields, "protected"]
     rows = list(system_table("branches").read(files, ORDERS.root("zoo")))
     assert rows == [(*each, None) for each in (main, fix, zoo)]
 

@@ -90,8 +90,8 @@ class Declaration(msgspec.Struct, frozen=True):
 
     @property
     def is_of_table(self) -> bool:
-        """Whether it takes nothing from the row under the cursor."""
-        return not any(each.from_row for each in self.arguments)
+        """Whether it takes nothing from the row under the cursor; from one of the log it only can."""
+        return not any(each.from_row and each.thing != "operation" for each in self.arguments)
 
     def of(self, seen: Seen) -> dict[str, Value]:
         """The arguments that a row gives."""

@@ -174,7 +174,7 @@ def test_nothing_is_written_where_the_user_stands(
 
 def test_a_call_needs_no_spark(engine: Engine) -> None:
     engine.close()
-    (refused,) = run_statement(engine, "CALL sys.create_tag(table => 'shop.orders', tag => 'x')")
+    (refused,) = run_statement(engine, "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')")
     assert isinstance(refused, Failed) and refused.position is not None
     (failed,) = run_statement(engine, "SELECT * FROM shop.nothing")
     assert isinstance(failed, Failed) and failed.position == 14

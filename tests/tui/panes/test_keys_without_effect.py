@@ -42,7 +42,13 @@ def test_every_key_of_one_tab_only_is_told_in_words() -> None:
     ids = {each.id for keys in KEYS_OF_TABS.values() for each in keys if isinstance(each, Binding)}
     typed = {each for each in ids if each and each.startswith("editor.")}
     # Each of these pane has, or the query pane's rows.
-    assert ids - typed - _DOES.keys() == {"query.cell", "query.row", "query.leave"}
+    assert ids - typed - _DOES.keys() == {
+        "query.cell",
+        "query.row",
+        "query.blame",
+        "query.change",
+        "query.leave",
+    }
 
 
 @pytest.mark.parametrize(("pressed", "said"), [

@@ -100,7 +100,7 @@ async def test_what_one_snapshot_changed_is_a_key_away(warehouse: Path) -> None:
         await console.press("escape", "G", "equals_sign")
         await console.sees("snapshot.1 is the first", "p shows some")
         await console.press("3", "equals_sign")
-        await console.sees("= shows what a snapshot changed: on 1 Snapshots, 2 Savepoints, 4 Tags")
+        await console.sees("= shows what a snapshot changed: not on 3 Branches")
 
 
 async def test_the_keys_of_branches_are_told_before_those_of_every_row(warehouse: Path) -> None:
