@@ -59,6 +59,7 @@ def test_a_row_that_changed_since_is_a_conflict(engine: Engine, engine_warehouse
     assert t.plan("revert", snapshot=t.newest).headline.endswith("changed no rows (COMPACT).")
 
 
+@pytest.mark.long
 def test_each_row_in_conflict_is_chosen_by_itself(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:
