@@ -32,7 +32,7 @@ from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.landed import Landed, find_commit
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import overwritten
-from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
+from paimark.core.table.manifests.files import delta_facts
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
 
@@ -158,10 +158,8 @@ def _outcome(
 
 def _replaced(files: Files, table: TablePath, made: Snapshot) -> tuple[_Counted, _Counted]:
     """The number and bytes of the files that the commit replaced, and of those in their place."""
-    metas = read_manifest_list(files, table.manifest(made.delta_manifest_list))
-    sizes = {table.manifest(each.file_name): each.file_size for each in metas}
     gone, new = list[int](), list[int]()
-    for _, each in read_facts(files, sizes):
+    for each in delta_facts(files, table, made):
         (new if each.is_added else gone).append(each.size)
     return (len(gone), sum(gone)), (len(new), sum(new))
 

@@ -15,13 +15,8 @@ from msgspec.structs import replace
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, version_of
 from paimark.core.spark.protocol import Version
 from paimark.core.storage.files import Files
-from paimark.core.table.manifests.files import snapshot_facts
-from paimark.core.table.manifests.manifests import (
-    FileFacts,
-    read_deletion_vectors,
-    read_facts,
-    read_manifest_list,
-)
+from paimark.core.table.manifests.files import delta_facts, snapshot_facts
+from paimark.core.table.manifests.manifests import FileFacts, read_deletion_vectors
 from paimark.core.table.records import Snapshot
 
 # Rows before the commit of files that it changed, and those of them that it left; what it added.
@@ -160,10 +155,7 @@ def files_of_commit(
 
 def _changed(files: Files, start: RewriteBase, commit: Snapshot) -> list[FileFacts]:
     """Files that the commit added and took away, without those that it only told again."""
-    table = start.root.table
-    lists = read_manifest_list(files, table.manifest(commit.delta_manifest_list))
-    sizes = {table.manifest(each.file_name): each.file_size for each in lists}
-    entries = [each for _, each in read_facts(files, sizes)]
+    entries = list(delta_facts(files, start.root.table, commit))
     told = Counter(each.identity for each in entries)
     return [each for each in entries if told[each.identity] == 1]
 

@@ -24,7 +24,7 @@ from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.streaming.consumers import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import MERGE_ENGINES, is_on, merge_engine
-from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests
+from paimark.core.table.manifests.files import delta_entries
 from paimark.core.table.records import Snapshot
 
 KIND_COLUMN = "_row_kind"
@@ -152,13 +152,8 @@ class MicroBatch:
                     raise _no_upsert(f"Snapshot {snapshot.id} of {self._scan.name} deletes rows")
 
     def _deletes(self, snapshot: Snapshot) -> bool:
-        table = self._scan.root.table
-        delta = read_manifest_list(self._files, table.manifest(snapshot.delta_manifest_list))
-        paths = [table.manifest(meta.file_name) for meta in delta]
-        return any(
-            entry.is_added and entry.file.get("_DELETE_ROW_COUNT")
-            for entry in read_manifests(self._files, paths)
-        )
+        entries = delta_entries(self._files, self._scan.root.table, snapshot)
+        return any(entry.is_added and entry.file.get("_DELETE_ROW_COUNT") for entry in entries)
 
 
 def tasks(splits: Sequence[Any], rows: RowForm) -> list[list[Any]]:

@@ -17,8 +17,7 @@ from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import states_since
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.manifests.files import names_any, snapshot_facts
-from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
+from paimark.core.table.manifests.files import delta_facts, names_any, snapshot_facts
 from paimark.core.table.records import Snapshot
 
 
@@ -33,9 +32,7 @@ class FileChanges(NamedTuple):
     @classmethod
     def of_snapshot(cls, files: Files, table: TablePath, snapshot: Snapshot) -> Self:
         """From the manifests that a snapshot is about to bring. Raises `FileMissing` and `Corrupt`."""
-        metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
-        sizes = {table.manifest(meta.file_name): meta.file_size for meta in metas}
-        listed = [facts for _, facts in read_facts(files, sizes)]
+        listed = list(delta_facts(files, table, snapshot))
         added = [facts for facts in listed if facts.is_added]
         deleted = [facts for facts in listed if not facts.is_added]
         return cls(

@@ -24,7 +24,7 @@ from paimark.core.statements.questions.history import may_hold
 from paimark.core.statements.questions.one_version import snapshot_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests
+from paimark.core.table.manifests.files import delta_entries
 from paimark.core.table.records import ROWLESS, Snapshot
 from paimark.core.travel.when import Version, versions
 
@@ -81,7 +81,7 @@ class Blame:
 
     def _candidates(self, start: RewriteBase) -> Iterator[tuple[Version, Snapshot, tuple[str, ...]]]:
         """The newest commits that may have written one of the keys, each with its files that may hold one."""
-        table, files, count, newer = self.table, self.context.files, 0, start.head.snapshot.id
+        files, count, newer = self.context.files, 0, start.head.snapshot.id
         tests = [may_hold(start.schema, _texts(each)) for each in keys_of(start.schema, self.keys)]
         for version in reversed(versions(files, start.root, None, None)):
             snapshot = snapshot_of(self.context, start.root, version)
@@ -92,11 +92,9 @@ class Blame:
             if snapshot.commit_kind in ROWLESS:
                 continue
             with suppress(FileMissing):
-                lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
-                entries = read_manifests(files, [table.manifest(each.file_name) for each in lists])
                 names = tuple(
                     str(each.file["_FILE_NAME"])
-                    for each in entries
+                    for each in delta_entries(files, self.table, snapshot)
                     if each.is_added and any(test(each) for test in tests)
                 )
                 if names:

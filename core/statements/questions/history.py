@@ -32,7 +32,8 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.lineage.notes import note_of
-from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list, read_manifests
+from paimark.core.table.manifests.files import delta_entries
+from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.names import near_names
 from paimark.core.table.records import COMMIT_USER, ROWLESS, Snapshot, TableSchema
 from paimark.core.travel.when import Version, versions
@@ -156,12 +157,9 @@ class History:
         if snapshot.index_manifest is not None and is_on(schema.options, "deletion-vectors.enabled"):
             # Rows of files that it does not name may be marked as deleted.
             return True
-        files, table = self.context.files, self.table
         # Without its manifests nothing rules it out.
         with suppress(FileMissing):
-            lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
-            paths = [table.manifest(each.file_name) for each in lists]
-            return any(map(test, read_manifests(files, paths)))
+            return any(map(test, delta_entries(self.context.files, self.table, snapshot)))
         return True
 
 

@@ -68,6 +68,19 @@ def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]
     return table.manifest(snapshot.base_manifest_list), table.manifest(snapshot.delta_manifest_list)
 
 
+def delta_entries(files: Files, table: TablePath, snapshot: Snapshot) -> Iterator[ManifestEntry]:
+    """The entries that the commit itself added. Raises `FileMissing` and `Corrupt`."""
+    lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
+    return read_manifests(files, [table.manifest(each.file_name) for each in lists])
+
+
+def delta_facts(files: Files, table: TablePath, snapshot: Snapshot) -> Iterator[FileFacts]:
+    """The same as facts. Raises as `delta_entries`."""
+    lists = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
+    sizes = {table.manifest(each.file_name): each.file_size for each in lists}
+    return (each for _, each in read_facts(files, sizes))
+
+
 def has_lists(files: Files, table: TablePath, snapshot: Snapshot) -> bool:
     """Whether its manifest lists exist. Every expiry deletes data before the lists, and the snapshot last.
 
