@@ -6,7 +6,6 @@ Only commits count whose files may hold one of the keys, and many are looked int
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -91,15 +90,18 @@ class Blame:
             newer = version.snapshot_id
             if snapshot.commit_kind in ROWLESS:
                 continue
-            with suppress(FileMissing):
+            try:
                 names = tuple(
                     str(each.file["_FILE_NAME"])
                     for each in delta_entries(files, self.table, snapshot)
                     if each.is_added and any(test(each) for test in tests)
                 )
-                if names:
-                    count += 1
-                    yield version, snapshot, names
+            except FileMissing:
+                # It expires just now.
+                return
+            if names:
+                count += 1
+                yield version, snapshot, names
 
 
 def _texts(key: Mapping[str, Any]) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,20 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
     assert "1 row came before the oldest snapshot that is left" in ran.err
     failed = history("sql", "CALL sys.blame('past.rows', keys => '1')")
     assert failed.code == 1 and "has no primary key" in failed.err
+
+
+def test_no_older_commit_is_blamed_for_one_that_expires_meanwhile(history: Paimark, past: Path) -> None:
+    """An expiry deletes the lists of a snapshot before the snapshot itself."""
+    create_table(past, "past.going", PRICES, primary_keys=["id"], options=PLAIN)
+    for key, price in [(1, 1.0), (1, 2.0), (2, 1.0)]:
+        commit(past, "past.going", pa.table({"id": [key], "price": [price], "note": [None]}, schema=PRICES))
+    second = json.loads((past / "past.db/going/snapshot/snapshot-2").read_text())
+    (past / "past.db/going/manifest" / second["deltaManifestList"]).unlink()
+    ran = history("sql", "CALL sys.blame('past.going', keys => '1, 2')", "--output", "json")
+    assert [(row["key"], row["version"]) for row in ran.rows] == [
+        ('{"id":2}', "snapshot.3"),
+        ('{"id":1}', None),
+    ]
 
 
 def test_python_has_the_changes(past: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
