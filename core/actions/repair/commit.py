@@ -22,7 +22,6 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import change_rules
-from paimark.core.table.records import TableSchema
 from paimark.core.text import capitalised
 
 
@@ -102,20 +101,21 @@ def look_at_keys(
     if found.number(CONFLICT):
         listed = run_query(context, start, versions, queries.conflicts, context.progress)
         found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
-    changes = found.number(CHANGED) or found.number(CONFLICT)
-    older = makes_older(start.schema, start.root.table.full_name) if changes else None
-    return found, [] if older is None else [older]
+    return found, makes_older(start, found)
 
 
-def makes_older(schema: TableSchema, name: str) -> Refusal | None:
+def makes_older(start: RewriteBase, found: Found) -> list[Refusal]:
     """Why rows that are there can't become what they were."""
-    if (column := schema.options.get("sequence.field")) is None:
-        return None
-    return Refusal(
-        f"{name} keeps the row with the greatest {column} (sequence.field): a row of then may be older than "
-        "that of now, and Paimon would leave it out",
-        "Roll back the whole table, or write those rows with a greater value.",
-    )
+    column, name = start.schema.options.get("sequence.field"), start.root.table.full_name
+    if column is None or not (found.number(CHANGED) or found.number(CONFLICT)):
+        return []
+    return [
+        Refusal(
+            f"{name} keeps the row with the greatest {column} (sequence.field): a row of then may be older "
+            "than that of now, and Paimon would leave it out",
+            "Roll back the whole table, or write those rows with a greater value.",
+        )
+    ]
 
 
 def kept_history(start: RewriteBase) -> Item:

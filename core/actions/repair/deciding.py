@@ -16,7 +16,7 @@ from paimark.core.actions.merge.rows import decimals_of, require_fitting
 from paimark.core.actions.merge.sql import CHOICES
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.repair.changes import CONFLICT, Chosen, KeyedChanges
-from paimark.core.actions.repair.found import FAIL, Found
+from paimark.core.actions.repair.found import FAIL, TAKE_THEN, Found
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.errors import UsageError
 from paimark.core.figures import counted
@@ -89,12 +89,11 @@ class Decision:
         decided = Item("loses", said, "rows-replaced", is_grave=True, count=count, unit="rows")
         return [decided, *rest.items(self.word, since)]
 
-    def ordered(self, order: Repair, repair: KeyedRepair, then: str) -> Repair:
-        """The order with the rows; `then` is the word that takes them all."""
+    def ordered(self, order: Repair, repair: KeyedRepair) -> Repair:
+        """The order with the rows."""
         if self.resolution is None:
-            return replace(
-                order, upserts_sql=repair.queries.upserts(takes_all=self.word == then), texts=repair.texts
-            )
+            upserts = repair.queries.upserts(takes_all=self.word == TAKE_THEN)
+            return replace(order, upserts_sql=upserts, texts=repair.texts)
         texts = {**repair.texts, CHOICES: self.resolution.texts}
         return replace(order, upserts_sql=repair.chosen.upserts, texts=texts)
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from paimark.core.actions.checks import fingerprint, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge.conflict_lines import EDIT
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import BACK, BASE, CHANGED, CONFLICT, GO, NOW
@@ -85,9 +86,7 @@ class _Edits:
         versions = {BASE: version_of(root, self.read), NOW: version_of(root, self.start.head.snapshot)}
         # Other edits of the same rows are other conflicts.
         then = replace(self.read, delta_manifest_list=self.digest)
-        return KeyedRepair(
-            "edit-rows", self.start, self.read, then, versions, self.queries, {EDITS: self.lines}
-        )
+        return KeyedRepair(EDIT, self.start, self.read, then, versions, self.queries, {EDITS: self.lines})
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -108,9 +107,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals += _wrong(context, seen)
         if not refusals:
             found, changes = _found(context, seen)
-    if found.number(CHANGED) or found.number(CONFLICT):
-        older = makes_older(start.schema, table.full_name)
-        refusals += [] if older is None else [older]
+    refusals += makes_older(start, found)
     decided = decision(context, {} if refusals else given, seen.repair)
     made |= decided.arguments | {"conflicts": found.number(CONFLICT) > 0}
     made["on_conflict"] = text_argument(arguments, "on_conflict")
@@ -147,7 +144,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
     def order(start: RewriteBase) -> Repair:
         made = order_of(start, plan, dict(seen.repair.versions), f"edited {counted(len(seen.edits), 'row')}")
-        return decided.ordered(made, seen.repair, TAKE_THEN)
+        return decided.ordered(made, seen.repair)
 
     return apply_repair(
         context, plan, progress, lambda: (seen.start, decided.fingerprint(seen.fingerprint)), order

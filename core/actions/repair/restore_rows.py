@@ -26,7 +26,7 @@ from paimark.core.actions.repair.commit import (
     writing_repairs,
 )
 from paimark.core.actions.repair.deciding import KeyedRepair, decision
-from paimark.core.actions.repair.found import TAKE_THEN, Found
+from paimark.core.actions.repair.found import Found
 from paimark.core.actions.repair.meant import meant_rows
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
@@ -101,7 +101,10 @@ class _Rows:
         return found
 
     @property
-    def repair(self) -> KeyedRepair:
+    def repair(self) -> KeyedRepair | None:
+        """None without a primary key."""
+        if not self.start.schema.primary_keys:
+            return None
         then = self.version.snapshot
         return KeyedRepair("restore-rows", self.start, None, then, self.versions, self.queries)
 
@@ -130,8 +133,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         with _told_of_conditions():
             found, more = (_keyed if seen.start.schema.primary_keys else _unkeyed)(context, seen)
             refusals += more
-    repair = seen.repair if seen.start.schema.primary_keys else None
-    decided = decision(context, {} if refusals else arguments, repair)
+    decided = decision(context, {} if refusals else arguments, seen.repair)
     made |= {**decided.arguments, "conflicts": found.number(CONFLICT) > 0}
     since = f"by several commits since {seen.name}"
     is_known = not refusals and not context.read_only
@@ -168,16 +170,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Raises `Refused` if anything moved since the plan was made."""
     seen = None if plan.empty else _seen(context.files, parse_table_name(plan.table), plan.arguments)
-    is_keyed = seen is not None and bool(seen.start.schema.primary_keys)
-    decided = decision(
-        context, {} if plan.empty else plan.arguments, seen.repair if seen is not None and is_keyed else None
-    )
+    repair = None if seen is None else seen.repair
+    decided = decision(context, {} if plan.empty else plan.arguments, repair)
 
     def order(start: RewriteBase) -> Repair:
         assert seen is not None
         made = order_of(start, plan, seen.versions, f"gave rows what they were at {seen.name}")
-        if start.schema.primary_keys:
-            return decided.ordered(made, seen.repair, TAKE_THEN)
+        if repair is not None:
+            return decided.ordered(made, repair)
         then = version_of(seen.version.root, seen.version.snapshot)
         rows = f"SELECT * FROM {THEN} AS this WHERE {seen.where}"
         return replace(made, versions={THEN: then}, delete_where=seen.where, rows_sql=rows)
@@ -191,10 +191,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
     """The rows that several commits changed since the version. Raises as the plan."""
-    seen = _seen(context.files, table, arguments)
-    if not seen.start.schema.primary_keys:
+    if (repair := _seen(context.files, table, arguments).repair) is None:
         raise Refused(f"{table.full_name} has no primary key: no row can be chosen", "Use --where.")
-    return seen.repair.between
+    return repair.between
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Rows:

@@ -34,7 +34,7 @@ from paimark.core.actions.repair.commit import (
 )
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
 from paimark.core.actions.repair.deciding import KeyedRepair, decision
-from paimark.core.actions.repair.found import TAKE_THEN, Found
+from paimark.core.actions.repair.found import Found
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.said import engine_of, may_be_overwritten, nothing_lost, streams_skip
@@ -93,7 +93,10 @@ class _Commit:
             found |= {BASE_NOW: replace(commit, beside=NOW), NOW: now}
         return found
 
-    def repair(self, files: Files) -> KeyedRepair:
+    def repair(self, files: Files) -> KeyedRepair | None:
+        """None without a primary key."""
+        if not self.start.schema.primary_keys:
+            return None
         then = self.before or self.commit
         return KeyedRepair("revert", self.start, self.commit, then, self.versions, self.queries(files))
 
@@ -130,8 +133,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     found, steps, more = find(context, seen, is_refused=bool(refusals) or context.read_only)
     refusals += more
     since = f"since {seen.name}"
-    repair = seen.repair(context.files) if is_keyed else None
-    decided = decision(context, arguments if found is not None else {}, repair)
+    decided = decision(context, arguments if found is not None else {}, seen.repair(context.files))
     made |= {**decided.arguments, "conflicts": found is not None and found.number(CONFLICT) > 0}
     if found is not None:
         refusals += [*decided.refusals, *decided.refused(found, since)]
@@ -173,15 +175,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Raises `Refused` if anything moved since the plan was made."""
     seen = _seen(context.files, parse_table_name(plan.table), plan.arguments) if not plan.empty else None
-    is_keyed = seen is not None and bool(seen.start.schema.primary_keys)
-    repair = seen.repair(context.files) if seen is not None and is_keyed else None
+    repair = None if seen is None else seen.repair(context.files)
     decided = decision(context, {} if plan.empty else plan.arguments, repair)
 
     def order(start: RewriteBase) -> Repair:
         assert seen is not None
         done = f"took back {seen.name}"
         if repair is not None:
-            return decided.ordered(order_of(start, plan, seen.versions, done), repair, TAKE_THEN)
+            return decided.ordered(order_of(start, plan, seen.versions, done), repair)
         of = files_of_commit(context.files, start, seen.before, seen.commit)
         versions = of.versions if of.rows_sql else {}
         return replace(order_of(start, plan, versions, done), out=of.out, rows_sql=of.rows_sql)
@@ -195,10 +196,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
     """The rows that changed since the commit. Raises as the plan."""
-    seen = _seen(context.files, table, arguments)
-    if not seen.start.schema.primary_keys:
+    if (repair := _seen(context.files, table, arguments).repair(context.files)) is None:
         raise Refused(f"{table.full_name} has no primary key: no row can be chosen", "Use --on-conflict now.")
-    return seen.repair(context.files).between
+    return repair.between
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Commit:
