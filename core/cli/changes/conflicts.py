@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Generator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 
 import click
 
-from paimark.core.actions.context import Context, Counting, Progress, open_context
+from paimark.core.actions.context import Context, Counting, Progress
 from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.merge.conflict_file import write_conflicts
 from paimark.core.actions.merge.conflicts import find_conflicts
@@ -19,7 +19,7 @@ from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
+from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.figures import counted
@@ -80,11 +80,9 @@ def _between(
     arguments: Mapping[str, object],
     narrator: Narrator,
 ) -> Generator[tuple[Context, Between]]:
-    settings = options.settings()
-    with ended_by_signals(), closing(open_engine(settings)) as engine:
-        context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
+    with asking(options, table) as (context, path):
         narrator.wait("Starting Spark")
-        yield context, conflicting(action.name, context, action.table(context.files, table), arguments)
+        yield context, conflicting(action.name, context, path, arguments)
 
 
 def _list(action: Action, options: GlobalOptions, table: str, arguments: Mapping[str, object]) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import click
 
-from paimark.core.actions.context import open_context
 from paimark.core.actions.row_checks.versions import check_version
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
+from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.figures import counted
-from paimark.core.table.catalog import find_table
 from paimark.core.table.operations import CheckResult, checks_said
 
 # The exit code when a check fails.
@@ -52,10 +48,7 @@ def check(ctx: click.Context, table: str, version: str | None, file: str | None)
       4  a check fails: its first rows are shown
     """
     options, narrator, results = global_options(ctx), Narrator(), list[CheckResult]()
-    settings = options.settings()
-    with ended_by_signals(), closing(open_engine(settings)) as engine:
-        context = open_context(settings.warehouse, settings.options, True, lambda: engine)
-        path = find_table(context.files, table)
+    with asking(options, table) as (context, path):
         label, running = check_version(context, path, version, file, narrator.wait)
         narrator.wait("Starting Spark")
         for each in running:

@@ -8,13 +8,14 @@ import signal
 import sys
 import uuid
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from paimark.core.actions.context import Counting, Remark
+from paimark.core.actions.context import Context, Counting, Remark, open_context
 from paimark.core.cells import cut
+from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import narrate, tell
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError, UsageError
@@ -32,6 +33,8 @@ from paimark.core.spark.protocol import (
     Reading,
     StageProgress,
 )
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
 from paimark.core.working_directory import absolute
 
@@ -54,6 +57,15 @@ class RowSink(Protocol):
 def open_engine(settings: Settings) -> Engine:
     """The engine of one command. It starts no process before the first order."""
     return Engine(settings, state_directory() / "engine.log", narrate)
+
+
+@contextmanager
+def asking(options: GlobalOptions, table: str) -> Iterator[tuple[Context, TablePath]]:
+    """A context with an engine that only reads, and the table. Raises `NotFound`."""
+    settings = options.settings()
+    with ended_by_signals(), closing(open_engine(settings)) as engine:
+        context = open_context(settings.warehouse, settings.options, True, lambda: engine)
+        yield context, find_table(context.files, table)
 
 
 def show_events(

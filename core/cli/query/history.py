@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from itertools import islice
 
 import click
 import msgspec
 
-from paimark.core.actions.context import open_context
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
+from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.figures import moment
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
-from paimark.core.table.catalog import find_table
 
 _NAMES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "old", "new", "before_version")
 
@@ -39,12 +36,9 @@ def history(
     between which it came.
     """
     options = global_options(ctx)
-    settings = options.settings()
     narrator = Narrator()
     writer = row_writer(options, _NAMES) if options.as_json else None
-    with ended_by_signals(), closing(open_engine(settings)) as engine:
-        context = open_context(settings.warehouse, settings.options, True, lambda: engine)
-        path = find_table(context.files, table)
+    with asking(options, table) as (context, path):
         narrator.wait("Starting Spark")
         found = 0
         for change in islice(

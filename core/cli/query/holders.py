@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import click
 
-from paimark.core.actions.context import open_context
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
+from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.statements.questions.history import key_values
 from paimark.core.statements.questions.holders import Holders, sentence
-from paimark.core.table.catalog import find_table
 
 _SHOWN = ("what", "name", "snapshot_id", "rows")
 
@@ -34,11 +30,8 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
     which no file has the rows any more. Each shows its plan, and what else goes with it.
     """
     options = global_options(ctx)
-    settings = options.settings()
     narrator = Narrator()
-    with ended_by_signals(), closing(open_engine(settings)) as engine:
-        context = open_context(settings.warehouse, settings.options, True, lambda: engine)
-        path = find_table(context.files, table)
+    with asking(options, table) as (context, path):
         narrator.wait("Starting Spark")
         search = Holders(context, path, where, key_values(key, "--key"))
         found = list(search.find(narrator.wait))

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import click
 
-from paimark.core.actions.context import open_context
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show
-from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
+from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.figures import counted, moment
 from paimark.core.statements.questions.when import When, sentences
-from paimark.core.table.catalog import find_table
 from paimark.core.travel.when import Count
 
 _EACH = ("snapshot_id", "version", "time_millis", "rows")
@@ -48,11 +44,8 @@ def when(
     version without it, it is null.
     """
     options = global_options(ctx)
-    settings = options.settings()
     narrator = Narrator()
-    with ended_by_signals(), closing(open_engine(settings)) as engine:
-        context = open_context(settings.warehouse, settings.options, True, lambda: engine)
-        path = find_table(context.files, table)
+    with asking(options, table) as (context, path):
         search = When(context, path, branch, condition, old, new)
         narrator.wait("Starting Spark")
         if every:
