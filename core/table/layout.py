@@ -6,6 +6,7 @@ its manifests and data files; savepoints belong to the table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -267,6 +268,11 @@ def in_order_of_makers(tags: Iterable[str]) -> tuple[str, ...]:
         return tag.startswith(PIN_PREFIXES), not tag.startswith(SAVEPOINT_TAG_PREFIX), tag
 
     return tuple(sorted(tags, key=place))
+
+
+def pins_of(branch: str) -> re.Pattern[str]:
+    """The names of main's pins for a branch: what is before the branch's name, and what is behind it."""
+    return re.compile(rf"({'|'.join(map(re.escape, PIN_PREFIXES))}){re.escape(branch)}(\.\d+)")
 
 
 def merge_tag(branch: str, snapshot_id: int) -> str:

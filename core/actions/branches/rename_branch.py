@@ -6,7 +6,6 @@ the snapshot.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Self
 
@@ -28,7 +27,7 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import TAG_PREFIX, Root, TablePath
+from paimark.core.table.layout import TAG_PREFIX, Root, TablePath, pins_of
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 
@@ -82,8 +81,7 @@ def _refusals(context: Context, root: Root, to: str) -> list[Refusal]:
 
 def _pins(files: Files, table: TablePath, name: str, to: str) -> dict[str, str]:
     """Main's tags that are named after the branch, and their names after it is renamed."""
-    own = re.compile(rf"(paimark\.(?:merge|truncate)\.){re.escape(name)}(\.\d+)")
-    tags = Lineage(files, main_root(files, table)).tag_names()
+    tags, own = Lineage(files, main_root(files, table)).tag_names(), pins_of(name)
     return {tag: f"{found[1]}{to}{found[2]}" for tag in tags if (found := own.fullmatch(tag))}
 
 

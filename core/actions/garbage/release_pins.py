@@ -6,7 +6,6 @@ recovery, which would not find them any more.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +21,7 @@ from paimark.core.actions.names import first_name
 from paimark.core.actions.roots.root_files import remove_root
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import TAG_PREFIX, Root
+from paimark.core.table.layout import TAG_PREFIX, Root, pins_of
 from paimark.core.table.lineage.forks import Side, find_forks
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, has_schema, main_root
@@ -53,7 +52,7 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
     `Corrupt`.
     """
     side, name = Side(files, main), first_name(branch)
-    own = re.compile(rf"paimark\.(merge|truncate)\.{re.escape(name)}\.\d+")
+    own = pins_of(name)
     pins = {each: tag for each, tag in side.tags.items() if own.fullmatch(each)}
     others = [root for root in all_roots(files, main.table) if root not in (main, main.table.root(branch))]
     if not pins or name in {first_name(root.label) for root in others}:

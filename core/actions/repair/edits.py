@@ -115,6 +115,15 @@ def why_not(kind: str) -> str:
     return "Spark has no nanoseconds" if column.name == "TIMESTAMP" and column.fraction > _MICROS else ""
 
 
+def why_no_key(schema: TableSchema) -> str:
+    """Why no key of a table can be named; empty if keys can."""
+    for field in schema.fields:
+        kind = type_text(field.type)
+        if field.name in schema.primary_keys and (why_not(kind) or ColumnType.of(kind).name in FRACTIONS):
+            return f"{field.name} is {kind}: such a key has no exact text"
+    return ""
+
+
 def spark_type(kind: object) -> str:
     """The name of a type in Spark's SQL."""
     text = str(nullable(type_text(kind)))
@@ -154,10 +163,9 @@ def _row_edit(schema: TableSchema, edit: Edit) -> RowEdit:
 
 
 def _key(schema: TableSchema, key: _Cells) -> Iterator[tuple[str, str | None]]:
-    kinds = {field.name: type_text(field.type) for field in schema.fields}
+    if reason := why_no_key(schema):
+        raise UsageError(reason, "Use UPDATE.")
     for name in schema.primary_keys:
-        if ColumnType.of(kinds[name]).name in FRACTIONS:
-            raise UsageError(f"{name} is {kinds[name]}: such a key has no exact text", "Use UPDATE.")
         yield name, cell_text(schema, name, _plain(key[name]))
 
 
