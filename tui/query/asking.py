@@ -16,8 +16,8 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import split_name, split_system_name
 
-# Values that are the same as a text, in Spark and here.
-_PLAIN = (str, int, date, Decimal)
+# Values that are the same as a text, in Spark and here; a moment is a date too.
+EXACT = (str, int, date, Decimal)
 
 
 def when_statement(table: TablePath, branch: str | None) -> str:
@@ -46,7 +46,7 @@ def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:
     known = {
         each.name: str(row[each.name]).lower() if isinstance(row[each.name], bool) else str(row[each.name])
         for each in schema.fields
-        if isinstance(row.get(each.name), _PLAIN) and "," not in str(row[each.name])
+        if isinstance(row.get(each.name), EXACT) and "," not in str(row[each.name])
     }
     keys = schema.primary_keys or tuple(known)
     if lacking := [each for each in keys if each not in known]:
@@ -72,7 +72,7 @@ def blame_statement(files: Files, label: str, rows: Iterable[Mapping[str, Any]])
 
 def _key_of(names: Sequence[str], row: Mapping[str, Any]) -> tuple[str, ...]:
     for name in names:
-        if not isinstance(row.get(name), _PLAIN):
+        if not isinstance(row.get(name), EXACT):
             raise UsageError(f"A row has no {name}, which its key has", "Select it, too.")
     return tuple(str(row[name]) for name in names)
 

@@ -105,11 +105,11 @@ class Holders:
             # A pin goes with its branch.
             if not rows or name.startswith(PIN_PREFIXES):
                 continue
-            number = name.removeprefix(SAVEPOINT_TAG_PREFIX)
-            commands = self._freed(Taken("tag", name), "delete-tag", "--name", name)
-            if is_savepoint := number != name:
-                commands = self._freed(Taken("savepoint", number), "delete-savepoint", "--id", number)
-            yield Holder("savepoint" if is_savepoint else "tag", number, snapshot.id, rows, commands)
+            is_savepoint = name.startswith(SAVEPOINT_TAG_PREFIX)
+            taken = Taken("savepoint" if is_savepoint else "tag", name.removeprefix(SAVEPOINT_TAG_PREFIX))
+            words = ("delete-savepoint", "--id") if is_savepoint else ("delete-tag", "--name")
+            commands = self._freed(taken, *words, taken.name)
+            yield Holder(taken.what, taken.name, snapshot.id, rows, commands)
         snapshots = counts.of_snapshots()
         if snapshots and snapshots[-1][1]:
             newest, rows = snapshots[-1]

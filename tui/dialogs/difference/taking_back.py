@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import date, datetime
-from decimal import Decimal
 
 from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import DiffRow
-
-# Values whose text Spark reads as the very value.
-_EXACT = (str, int, Decimal, date, datetime)
+from paimark.tui.query.asking import EXACT
 
 # A key as text, which stays the same over pages.
 Marked = dict[str, DiffRow]
@@ -36,7 +32,7 @@ def why_not(difference: Difference) -> str:
 def arguments_of(difference: Difference, rows: Iterable[DiffRow]) -> dict[str, object] | None:
     """The arguments of `restore-rows`; None if a key has no exact text."""
     keys = [dict(row.key) for row in rows]
-    if not all(isinstance(value, _EXACT) for key in keys for value in key.values()):
+    if not all(isinstance(value, EXACT) for key in keys for value in key.values()):
         return None
     assert difference.old.snapshot is not None
     texts = [{name: str(value) for name, value in key.items()} for key in keys]

@@ -9,10 +9,9 @@ from itertools import pairwise
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.repair.commit import writing_repairs
-from paimark.core.actions.repair.edits import why_not
+from paimark.core.actions.repair.edits import why_no_key
 from paimark.core.actions.rewrite.spark_rewrite import start_in
 from paimark.core.errors import READ_ONLY, Refused, UsageError
-from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import TableSchema
@@ -73,8 +72,6 @@ def target_of(
         raise Refused(f"The rows have no {', '.join(lacking)}, which the key has", "Select it, too.")
     if refusals := writing_repairs(context, start):
         raise Refused(refusals[0].reason, refusals[0].hint)
-    kinds = {field.name: type_text(field.type) for field in start.schema.fields}
-    for name in keys:
-        if why_not(kinds[name]) or ColumnType.of(kinds[name]).name in FRACTIONS:
-            raise Refused(f"{name} is {kinds[name]}: such a key has no exact text", "Use UPDATE.")
+    if reason := why_no_key(start.schema):
+        raise Refused(reason, "Use UPDATE.")
     return EditTarget(table, branch, read_at, start.schema)
