@@ -68,6 +68,12 @@ class Sitting:
         """Wait until all these words are on the screen."""
         await self.until(lambda: all(word in self.text for word in words), f"see {words}")
 
+    async def applies(self) -> None:
+        """Apply the plan on the screen, and see it done."""
+        await self.sees("[ Apply ]")
+        await self.press("a")
+        await self.sees("✓ done")
+
     async def loses(self, word: str) -> None:
         """Wait until this is on the screen no more."""
         await self.until(lambda: word not in self.text, f"lose {word}")

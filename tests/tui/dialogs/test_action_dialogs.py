@@ -229,9 +229,7 @@ async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -
         await console.sees("create-tag · shop.orders")
         await console.type("month-end")
         await console.press("enter")
-        await console.sees("[ Apply ]")
-        await console.press("a")
-        await console.sees("✓ done")
+        await console.applies()
         tag = json.loads((warehouse / "shop.db/orders/tag/tag-month-end").read_bytes())
         assert tag["id"] == 3
 
