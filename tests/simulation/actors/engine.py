@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from paimark.core.actions.merge import sql as merge_sql
+from paimark.core.actions.repair.edited import EDITS
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.protocol import (
@@ -45,12 +46,12 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
-from tests.simulation.actors import repairs
+from tests.simulation.actors import edits, repairs
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import Changing
 from tests.simulation.formats import ADD, DELETE, KEY, Change, DataFile, Entry, Identity, Rows, merged_rows
-from tests.simulation.judging.expected import Sides, keyed_merge
+from tests.simulation.judging.expected import Sides, first_name, keyed_merge
 from tests.simulation.stock.commit import CommitWriter, Prepared
 from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE, World
@@ -106,6 +107,8 @@ class StandInEngine:
 
     def _answer(self, task: Ask) -> list[dict[str, Any]]:
         rows = self._read(task.versions)
+        if EDITS in task.texts:
+            return edits.answer(task.sql, rows, task.texts[EDITS])
         if (answered := repairs.answer(task.sql, rows)) is not None:
             return answered
         if task.sql == merge_sql.Unkeyed().count_removed:
@@ -215,11 +218,15 @@ class StandInEngine:
         rows, schema = self._read(order.versions), json.loads(order.schema)
         before, number = self._world.commits[_of(head)].rows, self._world.number()
         if order.upserts_sql:
+            lines = order.texts.get(EDITS)
+            of_keys = (
+                edits.key_changes(rows, lines) if lines else repairs.key_changes(order.upserts_sql, rows)
+            )
             changes = [
                 Change(each.key, each.now or 0, number, 3)
                 if each.then is None
                 else Change(each.key, each.then, number)
-                for each in repairs.upserts(order.upserts_sql, rows)
+                for each in repairs.upserts(order.upserts_sql, of_keys)
             ]
             new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
             gone = {each.key for each in changes}
@@ -405,7 +412,7 @@ def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keye
 
 def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:
     assert head.branch is not None
-    merged[head.branch] = (_identity(head), made)
+    merged[first_name(head.branch)] = (_identity(head), made)
 
 
 def _of(snapshot: Mapping[str, Any]) -> Identity:

@@ -11,6 +11,7 @@ from paimark.core.statements.row_change import action_of_change
 from paimark.core.statements.tables import action_of_table_statement
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.tables import is_of_table
+from tests.simulation.actors.edits import arguments_of
 from tests.simulation.formats import KEY, VALUE, Rows
 from tests.simulation.world import TABLE
 
@@ -85,6 +86,8 @@ class Changing(NamedTuple):
 
 def action_called(name: str, arguments: Mapping[str, object]) -> tuple[Action, Mapping[str, object]]:
     """An action, or a statement as one; and the arguments that it takes beside the table."""
+    if name == "edit-rows":
+        return action(name), arguments_of(arguments)
     if name not in _SQL:
         return action(name), arguments
     statement = read_statement(Changing.of(name, arguments).sql)

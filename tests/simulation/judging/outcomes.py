@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from paimark.core.table.layout import Root, merge_tag, savepoint_tag
+from tests.simulation.actors.edits import Edit
 from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.actors.repairs import REPAIRS, meant_key, restored, reverted
 from tests.simulation.actors.statements import STATEMENTS, Changing
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
-from tests.simulation.judging.expected import expected_merge
+from tests.simulation.judging.expected import expected_merge, is_renamed
 from tests.simulation.judging.watch import Watch, describe
 from tests.simulation.world import TABLE, Violation, World
 
@@ -204,6 +205,19 @@ class Outcomes:
         kept = any((root.branch or "").startswith("retired-") for root in schemas)
         assert kept, "no retired branch"
 
+    def branch_renamed(self, operation: Operation) -> None:
+        name, to = TABLE.root(operation.name), TABLE.root(str(operation.arguments["to"]))
+        if operation.outcome is None and (view.head(self._store, name) or name in operation.anew):
+            # A stock engine deleted it, or made another branch of one of the names: the recovery let it be.
+            return
+        planned, found = operation.planned.heads[name], view.head(self._store, to)
+        if self._watch.last_writer.get(("head", to)) is operation and found != planned:
+            assert planned and found and self._world.descends(found, planned), f"it is at {describe(found)}"
+        tags = operation.planned.tags[name].items()
+        lost = [each for each, held in tags if not self._is_tagged(each, held)]
+        lost = [each for each in lost if self._watch.last_writer.get(_tag_key(name, each)) is operation]
+        assert not lost, f"it has lost {', '.join(lost)}"
+
     def merged(self, operation: Operation) -> None:
         branch, moves = TABLE.root(operation.name), self._main_moves(operation)
         if not moves:
@@ -250,7 +264,11 @@ class Outcomes:
             return
         assert len(moves) == 1, f"{root.label} moved more than once"
         now = self.rows(moves[0].before)
-        if operation.action == "restore-rows":
+        if operation.action == "edit-rows":
+            read_at = given.get("read_at")
+            read = now if read_at is None else self.rows(self._version(operation, str(read_at), root))
+            wanted = Edit.of(given).of_rows(now, read, takes_edits=given.get("on_conflict") == "edited")
+        elif operation.action == "restore-rows":
             version = self._version(operation, str(given["from_version"]), root)
             wanted = restored(now, self.rows(version), meant_key(str(given["where"])))
         else:
@@ -386,7 +404,8 @@ def _tag_key(root: Root, name: str) -> Key:
 
 def _is_of_copy(key: tuple[object, ...]) -> bool:
     root = key[1] if len(key) > 1 else None
-    return isinstance(root, Root) and (root.branch or "").startswith(("main-", "retired-"))
+    name = (root.branch or "") if isinstance(root, Root) else ""
+    return name.startswith(("main-", "retired-")) or is_renamed(name)
 
 
 def _root(key: tuple[object, ...]) -> Root:
@@ -403,6 +422,7 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "delete-savepoint": Outcomes.savepoint_deleted,
     "create-branch": Outcomes.branch_made,
     "delete-branch": Outcomes.branch_deleted,
+    "rename-branch": Outcomes.branch_renamed,
     "merge-branch": Outcomes.merged,
     "rollback": Outcomes.rolled_back,
     "replace-main-branch": Outcomes.replaced,
