@@ -35,6 +35,7 @@ _ACTIONS = {
     "rescue-commits": 1,
     "compact": 2,
     **dict.fromkeys((*STATEMENTS, *REPAIRS), 2),
+    "try": 3,
     "rename-branch": 1,
     "protect": 1,
     "unprotect": 2,
@@ -212,6 +213,16 @@ class Choices:
                 version = pick.choice([*tags, f"snapshot.{self._id(branch)}"])
                 where = condition(self._key(branch))
                 return {"branch": branch, "from_version": version, "where": where, "on_conflict": choice}
+            case "try":
+                word, value = pick.choice(STATEMENTS), world.number()
+                changed = {"statement": word, "key": self._key(None), "value": value}
+                publish = pick.choice(("merge", "merge", "replace", "no"))
+                return {
+                    "name": f"t{value}",
+                    **changed,
+                    "wrong": pick.choice((0, 0, value)),
+                    "publish": publish,
+                }
             case "edit-rows":
                 read_at = pick.choice([None, f"snapshot.{self._id(branch)}"])
                 choice = pick.choice(("fail", "now", "edited"))

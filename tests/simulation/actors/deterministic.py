@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import paimark.core.actions
+from paimark.core.statements import run
 from tests.simulation.actors.scheduler import Scheduler
 
 
@@ -91,6 +92,8 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
             for held in _locks_of_properties(module):
                 # Python 3.11 locks it over all threads; an actor that waits for it can't give up its turn.
                 put(held, "lock", nullcontext())
+        # A statement of a script makes a context of the settings of its engine.
+        put(run, "context_of", lambda settings, engine: engine().context)
         put(uuid, "uuid4", lambda: uuid.UUID(int=random.getrandbits(128), version=4))
         put(secrets, "token_hex", lambda size: f"{random.getrandbits(8 * size):0{2 * size}x}")
         yield

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
 
+from paimark.core.actions.context import Context
 from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.actions.repair.edited import EDITS
 from paimark.core.errors import PaimarkError, Refused
@@ -46,8 +47,9 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
-from tests.simulation.actors import edits, repairs
+from tests.simulation.actors import edits, repairs, tries
 from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.repairs import row_of
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import Changing
 from tests.simulation.formats import ADD, DELETE, KEY, Change, DataFile, Entry, Identity, Rows, merged_rows
@@ -70,6 +72,19 @@ class StandInEngine:
         self._actor = actor
         self._files = ActorFiles(world, actor, reads_server=True)
         self._writer = CommitWriter(world, actor, self._files)
+
+    def current_database(self, given: str | None) -> str | None:
+        return given
+
+    @property
+    def settings(self) -> None:
+        """Statements make a context of them: `deterministic` gives them that of the actor."""
+
+    @property
+    def context(self) -> Context:
+        from tests.simulation.actors.ours import context_of
+
+        return context_of(self._world, self._actor)
 
     def do(self, task: ActionTask | Run) -> Generator[Event]:
         try:
@@ -107,6 +122,10 @@ class StandInEngine:
 
     def _answer(self, task: Ask) -> list[dict[str, Any]]:
         rows = self._read(task.versions)
+        if (wrong := tries.wrong_value(task.sql)) is not None:
+            under = tries.rows_under_check(rows, lambda: _sides(rows), keyed=self._world.keyed)
+            self._world.checked[self._actor] = under
+            return [{"found": row_of(*each)} for each in under if each[1] == wrong]
         if EDITS in task.texts:
             return edits.answer(task.sql, rows, task.texts[EDITS])
         if (answered := repairs.answer(task.sql, rows)) is not None:

@@ -127,6 +127,9 @@ class Outcomes:
             is_taken_back = now is None and operation.action in _TAGGING
             if now != before and not (is_taken_back or self._is_safety(key) or self._is_guard(key)):
                 found.append(key)
+        if operation.action == "try":
+            # The branch stays, whatever became of it.
+            found = [each for each in found if not _is_of_branch(each, operation.name)]
         return [each for each in found if not self._has_gone_along(operation, each)]
 
     def _has_gone_along(self, operation: Operation, key: tuple[object, ...]) -> bool:
@@ -235,6 +238,26 @@ class Outcomes:
             self._world.shares_snapshots = True
             is_whole = last in heads or self._is_followed(operation, last) or self._is_gone(operation, branch)
             assert is_whole, f"main has the branch up to {describe(last)} only"
+
+    def tried(self, operation: Operation) -> None:
+        """Main has what was checked, and nothing else; or it is as it was."""
+        branch, publish = TABLE.root(operation.name), operation.arguments["publish"]
+        checked = self._world.checked.get(operation.actor)
+        if publish == "replace" and operation.outcome is not None:
+            now = view.main_root(self._store)
+            assert now == branch and self.rows(view.head(self._store, now)) == checked, f"{now.label} is main"
+            self._fork_archive(operation, view.head(self._store, branch))
+        if not (moves := self._main_moves(operation)):
+            # Main may have had every row by then; and where the branch has none, nothing is checked.
+            line = self._world.ancestors(view.head(self._store, operation.begun.main))
+            is_same = operation.outcome is None or checked is None or checked in map(self.rows, line)
+            assert publish != "merge" or is_same, "main did not move"
+            return
+        assert publish == "merge" or view.main_root(self._store) == branch, "main moved"
+        last = moves[-1].after
+        if publish == "merge":
+            assert self.rows(last) == checked, f"main has {self.rows(last)}, and {checked} was checked"
+            self._world.shares_snapshots |= self._world.descends(_sure(last), _sure(moves[0].before))
 
     def rolled_back(self, operation: Operation) -> None:
         moves = self._main_moves(operation)
@@ -408,6 +431,11 @@ def _is_of_copy(key: tuple[object, ...]) -> bool:
     return name.startswith(("main-", "retired-")) or is_renamed(name)
 
 
+def _is_of_branch(key: Key, branch: str) -> bool:
+    is_pin = key[0] == "tag" and str(key[-1]).startswith(f"paimark.merge.{branch}.")
+    return is_pin or TABLE.root(branch) in key
+
+
 def _root(key: tuple[object, ...]) -> Root:
     assert isinstance(key[1], Root)
     return key[1]
@@ -424,6 +452,7 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "delete-branch": Outcomes.branch_deleted,
     "rename-branch": Outcomes.branch_renamed,
     "merge-branch": Outcomes.merged,
+    "try": Outcomes.tried,
     "rollback": Outcomes.rolled_back,
     "replace-main-branch": Outcomes.replaced,
     **dict.fromkeys(STATEMENTS, Outcomes.rows_changed),

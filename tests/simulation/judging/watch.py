@@ -220,7 +220,9 @@ class Watch:
             self.rolled_back.update(self._world.ancestors(before))
         if before in self.overwritten or self._is_held(before):
             return
-        made = operation.name if operation is not None and operation.action == "create-branch" else None
+        made = (
+            operation.name if operation is not None and operation.action in ("create-branch", "try") else None
+        )
         # A branch that is taken back was never anybody's.
         if before in self.rolled_back and (root.branch == made or (root.branch or "").startswith("main-")):
             self.dropped.update(self._world.ancestors(before))

@@ -98,6 +98,7 @@ _DROPPED = (
 )
 _MERGED = (*_BRANCH, _act("merge-branch", name="b", on_conflict="branch"))
 _POINTED = (*_BRANCH, _act("replace-main-branch", name="b"))
+_SCRIPT = {"name": "b", "statement": "merge-into", "key": 1, "value": 70, "wrong": 0}
 _SAVED = (_act("create-savepoint"), _commits())
 
 CASES = (
@@ -221,6 +222,9 @@ CASES = (
         (*_BRANCH, _others_are_faster),
         keyed=True,
     ),
+    Case("script is tried", "try", {**_SCRIPT, "publish": "merge"}),
+    Case("script is tried on a main that moves", "try", {**_SCRIPT, "publish": "merge"}, keyed=True),
+    Case("script is tried, and the branch made main", "try", {**_SCRIPT, "publish": "replace"}),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
     Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
