@@ -57,7 +57,8 @@ class Job:
 def live(engine_warehouse: Path, judge: Judge, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Snapshot 1 has good rows, a savepoint and a branch, 2 bad ones, 3 nothing of interest."""
     for name, keys in (("live.keys", ["k"]), ("live.rows", [])):
-        options = {"bucket": "1"} if keys else {}
+        # A merge rewrites the files of a bucket: a job that compacts with each commit would never let it.
+        options = {"bucket": "1", "write-only": "true"} if keys else {}
         judge.create(engine_warehouse, name, COLUMNS, keys=keys, options=options)
         good = [("+I", [key, key]) for key in (HOT, 2, 3, *BAD)]
         judge.put(engine_warehouse, name, good)
@@ -100,7 +101,8 @@ def test_each_step_lands_and_no_row_of_either_side_is_lost(
                 run("edit-rows", table, "--file", str(edits))
                 refused = run("restore-rows", table, "--from", "savepoint.1", "--keys", "1", code=1)
             run("revert", table, "--snapshot", "2")
-            run("undo", table)
+            refused = run("undo", table, code=1)
+            assert "paimark revert" in refused.err
             run("restore-rows", table, "--from", "savepoint.1", "--where", "v < 0 OR k = 502")
             run("merge-branch", table, "--name", "fix")
             run("sql", f"DELETE FROM {table} WHERE k = 3")
@@ -117,4 +119,3 @@ def test_each_step_lands_and_no_row_of_either_side_is_lost(
         print(found[:12])
         count = job.written[table]
         assert [each for each in found if each[0] >= 1000] == [(1000 + n, n) for n in range(count)]
-    assert "conflict" in refused.err or refused
