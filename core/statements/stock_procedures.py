@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from paimark.core.table.layout import MAIN
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall
 
 # By the names of ours: what stock's named arguments are called here. All others are refused by name.
@@ -20,7 +19,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
     "create_branch": {"branch": "name"},
     "delete_branch": {"branch": "name"},
     "rename_branch": {"from_branch": "name", "to_branch": "to"},
-    "merge_branch": {"source_branch": "name"},
+    "merge_branch": {"source_branch": "name", "target_branch": "into"},
     "compact": {"partitions": "partition"},
     "expire_snapshots": {},
     "reset_consumer": {"consumerid": "name", "nextsnapshotid": "snapshot"},
@@ -78,21 +77,8 @@ def as_ours(call: ProcedureCall) -> ProcedureCall:
     if (instead := REFUSED.get(call.procedure)) is not None:
         reason = f"Paimark does not have {SCHEMA}.{call.procedure} of Paimon's Spark"
         raise call.refused(reason, instead, call.position)
-    names, given = OURS.get(call.procedure, {}), call.arguments
-    if call.procedure == "merge_branch":
-        given = _into_main(call)
-    return replace(call, arguments=tuple(_as_ours(each, names) for each in given))
-
-
-def _into_main(call: ProcedureCall) -> tuple[CallArgument, ...]:
-    """The merge record, the pins and the undo of a merge are main's: no other branch can be the target."""
-    for each in call.arguments:
-        if each.name == "target_branch" and each.value not in (None, MAIN):
-            reason = f"A branch is merged into main only, not into {each.value}"
-            raise call.refused(
-                reason, "Make that branch main first, or INSERT the rows there.", each.position
-            )
-    return tuple(each for each in call.arguments if each.name != "target_branch")
+    names = OURS.get(call.procedure, {})
+    return replace(call, arguments=tuple(_as_ours(each, names) for each in call.arguments))
 
 
 def _as_ours(argument: CallArgument, names: Mapping[str, str]) -> CallArgument:

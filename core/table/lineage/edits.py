@@ -49,9 +49,10 @@ class RowsEdit(Record, frozen=True, kw_only=True):
 
     `same_as` is the commit whose rows `after` has: of an undo, of a write that was redone, of a compaction.
     It is `NO_ROWS`, with id 0, if there are none. `branch` is the source of rows that were merged,
-    `to` the version that a rollback restored. `schema_id` is main's newest definition from before, if it may
-    have lost columns. With `is_write` a writer committed, to any branch; all others move main. A run of a
-    stream made several `commits`; it `is_mixed` if others committed between them.
+    `to` the version that a rollback restored. `schema_id` is the newest definition from before, if it may
+    have lost columns. With `is_write` a writer committed, to any branch, or a branch was merged into another
+    than main; all others move main. A run of a stream made several `commits`; it `is_mixed` if others
+    committed between them.
 
     `now` is not in the log: for an undo, the newest commit with the rows of `after`; for a redo, of `before`.
     """
@@ -71,6 +72,11 @@ class RowsEdit(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.before is None and not self.is_write:
             raise ValueError("it does not say where main was before")
+
+    @property
+    def is_plain_write(self) -> bool:
+        """Whether a writer's own rows came, and no merge."""
+        return self.is_write and not self.branch
 
     @property
     def snapshots(self) -> str:

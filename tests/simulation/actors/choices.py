@@ -181,7 +181,11 @@ class Choices:
             case "expire-snapshots":
                 return {"retain_last": pick.randint(1, 3), "branch": branch}
             case "merge-branch":
-                return {"name": self._branch(), "on_conflict": pick.choice(("fail", "branch", "main"))}
+                choice = pick.choice(("fail", "branch", "main"))
+                given: Arguments = {"name": self._branch(), "on_conflict": choice}
+                return given | (
+                    {"into": pick.choice(["main", self._branch()])} if pick.random() < 0.4 else {}
+                )
             case "rollback":
                 ids = list(view.snapshots(self._store, main))
                 to = pick.choice([*tags, *(f"snapshot.{each}" for each in ids)])
