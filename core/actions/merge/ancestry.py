@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from paimark.core.actions.merge.history import MergeEvent, merged
 from paimark.core.once import once
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.records import Point, point_of
@@ -35,7 +35,7 @@ class Ancestry:
     def side(self, label: str) -> Side | None:
         """The branch of this name; None if it is gone."""
         if label not in self._sides:
-            root = self._table.root(None if label == MAIN else label)
+            root = self._table.called(label)
             is_there = root == self.main or (root.branch is not None and root_exists(self.files, root))
             self._sides[label] = Side(self.files, root, ancestors_only=True) if is_there else None
         return self._sides[label]
@@ -55,7 +55,7 @@ class Ancestry:
         return found
 
     def _by_merges(self, label: str, at: Point) -> Iterator[tuple[str, Point]]:
-        root = self._table.root(None if label == MAIN else label)
+        root = self._table.called(label)
         for source in {each.branch for each in self.events if each.root == root.branch and each.branch}:
             if (known := merged(self.files, root, source, self.events, at.id)) is not None:
                 yield source, known.head

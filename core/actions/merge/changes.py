@@ -13,6 +13,7 @@ from paimark.core.actions.change.change import Done, Landed, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry
 from paimark.core.actions.checks import integer_argument, text_argument
+from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen
 from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
@@ -61,7 +62,8 @@ class _Merge(RewriteByBranch):
 
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
-        message = f"Merged branch {name} into {self.place} of {plan.table}{self.how_it_ended(made)}"
+        what = place_of(self.work.files, self.source)
+        message = f"Merged {what} into {self.place} of {plan.table}{self.how_it_ended(made)}"
         if resolved := plan.arguments.get("resolved"):
             message += f". {resolved}"
         return Done(
@@ -215,18 +217,18 @@ class FastForward(_Merge):
         if tried is None or not tried.tags:
             return
         # They may be the last tags of what another engine deleted with the branch.
-        is_gone = not root_exists(self.work.files, self.work.table.root(self.state.branch))
+        is_gone = not root_exists(self.work.files, self.source)
         take_back_tags(self.work.files, self.root, tried.tags, points, stay=self.is_assumed or is_gone)
 
     def _why_it_ends(self) -> str:
-        branch, head = self.work.table.root(self.state.branch), self._points[-1]
+        branch, head = self.source, self._points[-1]
         if points_of(self.work.files, branch, head.id - 1, head.id) != [head]:
             return "another engine deleted the branch, and its later snapshots with it"
         return f"then somebody committed to {self.place}, so merge again"
 
     def prospect(self, hold: Hold) -> Item:
         name, last = self.state.branch, self._points[-1].id
-        reached = will_reach(self.work.files, self.work.table.root(name), self.root, self._points)
+        reached = will_reach(self.work.files, self.source, self.root, self._points)
         if reached == last:
             return nothing_lost(f"{self.place} goes on along branch {name} to snapshot {last}")
         return otherwise(

@@ -19,7 +19,7 @@ from paimark.core.actions.roots.guard_tags import guard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import MAIN, Root, merge_tag
+from paimark.core.table.layout import Root, merge_tag
 from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit, point_of
 
@@ -96,6 +96,10 @@ class RewriteByBranch(RewriteMain[MergeState]):
         return self.work.table.root(self.state.root)
 
     @property
+    def source(self) -> Root:
+        return self.work.table.called(self.state.branch)
+
+    @property
     def first_head(self) -> Snapshot:
         return snapshot_of(self.state.main)
 
@@ -105,11 +109,9 @@ class RewriteByBranch(RewriteMain[MergeState]):
     def survey(self, main: Snapshot) -> Survey:
         """The survey that the merge started from, on this snapshot of the target; either may have expired."""
         files, state, root = self.work.files, self.state, self.root
-        branch, head = self.work.table.root(state.branch), snapshot_of(state.head)
+        branch, head = self.source, snapshot_of(state.head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
-        base_root = branch
-        if state.read_as:
-            base_root = self.work.table.root(None if state.read_as == MAIN else state.read_as)
+        base_root = self.work.table.called(state.read_as or state.branch)
         return Survey(
             start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
             branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),

@@ -11,6 +11,7 @@ from typing import Any
 
 from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen, conflicting
 from paimark.core.actions.merge.fast_forward import new_tags
 from paimark.core.actions.merge.resolution import Resolution, undecided
@@ -26,6 +27,7 @@ from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
+from paimark.core.storage.files import Files
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath, merge_tag
 from paimark.core.table.manifests.files import size_of
@@ -102,7 +104,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         given |= checked.arguments
     return Plan(
         change=survey.kind if survey.kind == "fast-forward" else "",
-        headline=_headline(table, survey, up_to),
+        headline=_headline(context.files, table, survey, up_to),
         arguments=given,
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
@@ -116,7 +118,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *([] if checked.results else _unknown(survey, choice)),
             *may_be_overwritten(context.files, survey.start.root, context.clock()),
             *_affected(context, survey),
-            Item("keeps", f"{_kept(survey, safety)}; branch {name}"),
+            Item("keeps", f"{_kept(survey, safety)}; {place_of(context.files, survey.branch.root)}"),
         ),
         phrase=name,
         cost=_cost(context, survey),
@@ -221,14 +223,13 @@ def _kept(survey: Survey, safety: int | None) -> str:
     return f"{survey.start.place} of now as its snapshot {survey.start.head.snapshot.id}"
 
 
-def _headline(table: TablePath, survey: Survey, up_to: int | None) -> str:
-    name = f"{survey.branch.root.label}{_up_to(up_to)}"
+def _headline(files: Files, table: TablePath, survey: Survey, up_to: int | None) -> str:
+    name = f"{place_of(files, survey.branch.root)}{_up_to(up_to)}"
     count = counted(survey.branch.snapshot.id - survey.base.id, "commit")
     place = survey.start.place
     if survey.kind == "fast-forward":
-        return f"Move {place} of {table.full_name} on along branch {name}, by {count}."
-    what = name if survey.branch.root.branch is None else f"branch {name}"
-    return f"Merge {count} of {what} into {place} of {table.full_name}."
+        return f"Move {place} of {table.full_name} on along {name}, by {count}."
+    return f"Merge {count} of {name} into {place} of {table.full_name}."
 
 
 def _resolved(resolution: Resolution) -> str:

@@ -89,7 +89,8 @@ class Model:
             self.copy(MAIN, root, max(1, self.heads[MAIN] - back))
 
     def delete(self, root: Root) -> None:
-        if root != MAIN and self.heads.pop(root, None):
+        if root != MAIN and root in self.heads:
+            del self.heads[root]
             for directory in (root.snapshots, root.schemas):
                 for name in self.files.names(directory):
                     self.files.delete(f"{directory}/{name}")

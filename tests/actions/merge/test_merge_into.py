@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.conflict_file import write_conflicts
+from paimark.core.actions.merge.conflicts import conflicting
 from paimark.core.actions.merge.history import events
 from paimark.core.actions.plan import Outcome
 from paimark.core.actions.registry import action
@@ -119,7 +121,7 @@ def table(with_engine: Context, engine_warehouse: Path, request: pytest.FixtureR
 
 
 def wrote(context: Context, table: TablePath, branch: str, number: int, text: str = "new") -> None:
-    name = f"{table.full_name}$branch_{branch}" if branch else table.full_name
+    _, name = at(context, table, branch)
     if table.name == "events":
         rows = pa.table({"day": ["2026-05-01"], "kind": [f"{number} {text}"]}, schema=EVENTS_SCHEMA)
     else:
@@ -127,9 +129,13 @@ def wrote(context: Context, table: TablePath, branch: str, number: int, text: st
     commit(context.files.uri, name, rows)
 
 
-def counted(context: Context, table: TablePath, branch: str = "") -> Counter[str]:
+def at(context: Context, table: TablePath, branch: str) -> tuple[Path, str]:
     name = f"{table.full_name}$branch_{branch}" if branch else table.full_name
-    return Counter(str(each) for each in read_rows(Path(context.files.uri), name))
+    return Path(context.files.uri), name
+
+
+def counted(context: Context, table: TablePath, branch: str = "") -> Counter[str]:
+    return Counter(str(each) for each in read_rows(*at(context, table, branch)))
 
 
 def merged(context: Context, table: TablePath, name: str, into: str | None = None) -> Outcome:
@@ -190,3 +196,13 @@ def test_conflicts_with_another_branch_are_chosen_as_with_main(
     wrote(with_engine, table, "", 7, "of main")
     with pytest.raises(Refused, match="1 key changed in branch release and in branch fix, to different rows"):
         merged(with_engine, table, "fix", "release")
+    given, path = {"name": "fix", "into": "release"}, tmp_path / "conflicts"
+    between = conflicting(with_engine, table, given)
+    assert "fix at snapshot 7, release at 7, base 5" in between.title
+    assert write_conflicts(with_engine, between, str(path), lambda line: None) == (1, 0)
+    path.write_text(path.read_text().replace('"choose":""', '"choose":"main"'))
+    with pytest.raises(Refused, match=r"is for a merge into release, and this is main"):
+        planned(with_engine, "merge-branch", table=table, name="fix", resolve=str(path))
+    done(with_engine, "merge-branch", table=table, resolve=str(path), **given)
+    rows = {row["order_id"]: row["customer"] for row in read_rows(*at(with_engine, table, "release"))}
+    assert (rows[7], rows[100], rows[200]) == ("of release", "new", "new")

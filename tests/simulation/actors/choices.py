@@ -183,9 +183,10 @@ class Choices:
             case "merge-branch":
                 choice = pick.choice(("fail", "branch", "main"))
                 given: Arguments = {"name": self._branch(), "on_conflict": choice}
-                return given | (
-                    {"into": pick.choice(["main", self._branch()])} if pick.random() < 0.4 else {}
-                )
+                if pick.random() < 0.4:
+                    given["into"] = pick.choice(["main", self._branch()])
+                    given["name"] = pick.choice(["main", self._branch(), self._branch()])
+                return given
             case "rollback":
                 ids = list(view.snapshots(self._store, main))
                 to = pick.choice([*tags, *(f"snapshot.{each}" for each in ids)])

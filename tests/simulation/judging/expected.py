@@ -65,16 +65,17 @@ def merge_bases(world: World, main: Identity, branch: str, head: Identity) -> li
     """The base by the merges of just this branch; with others merged into either, what all of them give."""
     if not world.merges_between:
         return [merge_base(world, main, branch, head)]
-    ours, theirs = _within(world, main), _within(world, head)
-    common = ours & theirs
-    newest = [each for each in common if not any(each in _within(world, more) for more in common - {each})]
-    return [(each, each) for each in newest] + [
-        known for known in [world.commits[main].merged.get(branch)] if known is not None
-    ]
+    found = [known for known in [world.commits[main].merged.get(branch)] if known is not None]
+    for is_back in (False, True):
+        # What was taken back can be merged again; else a rollback is a change as any other.
+        common = _within(world, main, is_back=is_back) & _within(world, head)
+        newest = [each for each in common if not any(each in _within(world, of) for of in common - {each})]
+        found += [(each, each) for each in newest]
+    return found
 
 
-def _within(world: World, identity: Identity) -> set[Identity]:
-    """The commits that one has: those before it, and those that were merged."""
+def _within(world: World, identity: Identity, *, is_back: bool = False) -> set[Identity]:
+    """The commits that one has: those before it, or whose rows it has again, and those that were merged."""
     found, todo = set[Identity](), [identity]
     while todo:
         each = todo.pop()
@@ -82,7 +83,8 @@ def _within(world: World, identity: Identity) -> set[Identity]:
             continue
         found.add(each)
         commit = world.commits[each]
-        todo += [at for at in (commit.parent, *(at for at, _ in commit.merged.values())) if at is not None]
+        before = commit.content if is_back else commit.parent
+        todo += [at for at in (before, *(at for at, _ in commit.merged.values())) if at is not None]
     return found
 
 

@@ -100,6 +100,8 @@ _MERGED = (*_BRANCH, _act("merge-branch", name="b", on_conflict="branch"))
 # Another branch, which gets what `b` has.
 _C = _act("create-branch", name="c", tag="fork")
 _TWO = (*_BRANCH, _C, _commits("c"))
+_ALONG = (*_BRANCH, _C, _act("merge-branch", name="b", into="c"))
+_KEEPS_ONE: dict[str, object] = {"retain_last": 1, "branch": "c"}
 _BETWEEN = (*_TWO, _act("merge-branch", name="b", into="c", on_conflict="branch"))
 _CAME = (*_BETWEEN, _act("merge-branch", name="c", on_conflict="branch"))
 _POINTED = (*_BRANCH, _act("replace-main-branch", name="b"))
@@ -175,6 +177,8 @@ CASES = (
         {"name": "b"},
         (*_MERGED, lambda bench: bench.write(None, "overwrite"), lambda bench: bench.expire()),
     ),
+    Case("branch goes that another went along", "delete-branch", {"name": "b"}, _ALONG),
+    Case("expiry of a branch that went along another", "expire-snapshots", _KEEPS_ONE, _ALONG),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
     Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
