@@ -116,7 +116,7 @@ class Table(TableActions):
         merge, replace or no; `name` is the branch's. Raises as the actions do: main is then as it was, and
         the branch stays.
         """
-        from paimark.core.statements.trying.try_script import TRY_SCRIPT
+        from paimark.core.statements.try_script import TRY_SCRIPT
 
         given = {"file": file, "check": check, "publish": publish, "name": name}
         checked = checked_arguments(TRY_SCRIPT, given)

@@ -24,9 +24,9 @@ from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.sql import read_statement, statements_of
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.parse.tokens import Token
-from paimark.core.travel.parse.uses import Statement
-from paimark.core.travel.statements.unsupported import require_supported
+from paimark.core.travel.statements.refused import require_supported
 from paimark.core.working_directory import absolute, as_text, read_named
 
 THIS, MAIN = "__paimark_this", "__paimark_main"

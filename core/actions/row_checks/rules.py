@@ -17,8 +17,8 @@ from typing import Literal, NamedTuple
 from paimark.core.errors import UsageError
 from paimark.core.quoting import quoted
 from paimark.core.table.records import TableSchema
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.parse.tokens import Token
-from paimark.core.travel.parse.uses import Statement
 
 Kind = Literal["unique", "keeps", "new", "only", "total"]
 _HEADS: dict[tuple[str, ...], Kind] = {

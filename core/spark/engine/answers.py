@@ -17,7 +17,7 @@ from paimark.core.spark.session_conf import ZONE
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import database_directory, databases, require_database, tables
 from paimark.core.table.names import CHOOSE_DATABASE, split_name
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.shows import GLOBAL_VIEWS
 from paimark.core.travel.times import zone_of
 

@@ -49,10 +49,9 @@ from paimark.core.spark.results.results import (
 )
 from paimark.core.spark.session_conf import bearing
 from paimark.core.spark.source import PaimarkSource
-from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.statements.inserts import Insert
+from paimark.core.travel.parse.statement import Statement, TableUse
+from paimark.core.travel.statements.inserts import Insert, RowChange
 from paimark.core.travel.statements.refused import unsupported
-from paimark.core.travel.statements.row_changes import RowChange
 from paimark.core.travel.statements.shows import require_view
 
 _SHOWS = (

@@ -24,8 +24,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import named_table
 from paimark.core.table.records import Snapshot
-from paimark.core.travel.statements.inserts import Insert
-from paimark.core.travel.statements.row_changes import RowChange
+from paimark.core.travel.statements.inserts import Insert, RowChange
 
 if TYPE_CHECKING:
     from paimark.core.spark.engine.statement import Job

@@ -20,7 +20,7 @@ from paimark.core.table.manifests.files import snapshot_facts
 from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
 from paimark.core.table.system_tables import system_table
-from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.resolving import resolve_name
 from paimark.core.travel.statements.shows import Show, read_show
 

@@ -41,10 +41,9 @@ from paimark.core.spark.protocol import (
     TaskResult,
 )
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.statements.inserts import Insert, read_insert
-from paimark.core.travel.statements.row_changes import COMMANDS, RowChange, read_change
-from paimark.core.travel.statements.unsupported import require_rows_of_files
+from paimark.core.travel.parse.statement import Statement, TableUse
+from paimark.core.travel.statements.inserts import COMMANDS, Insert, RowChange, read_change, read_insert
+from paimark.core.travel.statements.refused import require_rows_of_files
 
 _AGAIN_SECONDS = 0.3
 

@@ -27,7 +27,7 @@ from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.conditions import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.native.summary import Summary
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.statement import TableUse
 from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 
 _KEPT = 64

@@ -26,7 +26,7 @@ from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import CheckResult, checks_said
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.calls import read_call
 
 Row = tuple[str | int | None, ...]

@@ -17,7 +17,7 @@ from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.protocol import Analyze, Ask, Reading, Repair, Version, Write
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.records import TableSchema
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.statement import TableUse
 
 Order = Ask | Write | Analyze | Repair
 

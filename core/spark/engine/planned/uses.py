@@ -11,8 +11,7 @@ from collections.abc import Iterable
 import msgspec
 
 from paimark.core.spark.launch.settings import CATALOG_NAME
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.statement import SqlRefused, TableUse
 
 
 class _Answer(msgspec.Struct):

@@ -37,9 +37,8 @@ from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgre
 from paimark.core.spark.results.outlet import SentBatch
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
 from paimark.core.spark.stores.addresses import hadoop_address
-from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.statements.inserts import Insert
-from paimark.core.travel.statements.row_changes import RowChange
+from paimark.core.travel.parse.statement import Statement, TableUse
+from paimark.core.travel.statements.inserts import Insert, RowChange
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
