@@ -11,7 +11,7 @@ from paimark.core.actions.declared.kinds import Argument, Message, Text, Thing, 
 from paimark.core.actions.declared.row import Seen
 
 if TYPE_CHECKING:
-    from paimark.core.table.follow_ups.options import Event
+    from paimark.core.table.follow_ups import Event
 
 
 # What every change takes that somebody asks for; the registry takes it, and no action sees it.

@@ -41,8 +41,8 @@ from paimark.core.actions.undo.by_hand import by_hand
 from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import only_compacted_since
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.commits import only_compacted_since
 from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage

@@ -21,8 +21,8 @@ from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import Cause, Failed
 from paimark.core.spark.stores.failures import explain_arrow, explain_read
 from paimark.core.storage.files import Unanswered
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.definition.kind_signs import partition_without_path
-from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.records import TableSchema
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")

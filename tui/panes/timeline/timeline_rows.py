@@ -14,8 +14,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, TablePath
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import Point
-from paimark.core.table.timeline.drawing import FOLDED
-from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened
+from paimark.core.table.timeline.lanes import FOLDED, Lane, LaneCommit, Opened
 from paimark.core.table.timeline.scene import PastEvent, Scene, newborn_branches
 from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
 from paimark.tui.formats import format_value
