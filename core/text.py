@@ -27,6 +27,11 @@ _NOT_IN_NAMES = (
     f"[{_HOSTILE}\u200c\u200d\ufe0e\ufe0f\U000e0100-\U000e01ef"
     "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 )
+ELLIPSIS = "…"
+# The fewest cells in which both ends of a text are kept.
+_FEWEST_BOTH = 8
+# How many characters stay before a difference, and how many after its first one if there is room.
+_BEFORE_DIFFERENCE, _AFTER_DIFFERENCE = 3, 8
 
 
 def clean_text(value: object) -> str:
@@ -127,11 +132,6 @@ def distinct(names: Sequence[str], alike: Callable[[str], str] = str) -> list[st
     return result
 
 
-ELLIPSIS = "…"
-# The fewest cells in which both ends of a text are kept.
-_FEWEST_BOTH = 8
-
-
 def width_of(text: str) -> int:
     """How many columns of a terminal a text takes."""
     if text.isascii():
@@ -193,10 +193,6 @@ def wrap(text: str, width: int) -> list[str]:
         *whole, line = _pieces(word, max(1, width))
         lines.extend(whole)
     return [*lines, line]
-
-
-# How many characters stay before a difference, and how many after its first one if there is room.
-_BEFORE_DIFFERENCE, _AFTER_DIFFERENCE = 3, 8
 
 
 class Fitted(str):

@@ -24,6 +24,22 @@ from paimark.core.export.json_rows import JsonRows, as_text
 from paimark.core.text import distinct
 
 _ROWS_AT_ONCE = 4096
+_PLAIN = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+_NESTED = re.compile(r"(array|map|struct)<(.*)>", re.DOTALL)
 
 
 class ResultFile:
@@ -180,24 +196,6 @@ def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:
 
 def _fits_csv(kind: pa.DataType) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-_PLAIN = {
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-    "void": pa.null(),
-}
-_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
-_NESTED = re.compile(r"(array|map|struct)<(.*)>", re.DOTALL)
 
 
 def empty_rows(names: Sequence[str], types: Sequence[str]) -> pa.Table:

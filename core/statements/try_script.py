@@ -59,6 +59,8 @@ _ARGUMENTS = (
     ),
     Text("name", "Name of the branch; else try- with the time."),
 )
+_WRITE_THIS = "It runs on a branch: write {this} for that, and {main} to read main."
+_NOT_RUN = "No statement was run."
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -227,10 +229,6 @@ class _Attempt:
 
 
 TRY_SCRIPT = with_note(Action(TRY, _SUMMARY, _ARGUMENTS, plan, apply))
-
-
-_WRITE_THIS = "It runs on a branch: write {this} for that, and {main} to read main."
-_NOT_RUN = "No statement was run."
 
 
 def script_on(text: str, table: TablePath, branch: str) -> list[ScriptStatement]:

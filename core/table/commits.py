@@ -23,6 +23,13 @@ from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.records import Point, Snapshot
 
+_HINT = (
+    "Its files are kept. Stop the other writer, or give it a catalog that takes locks (lock.enabled); see "
+    "`paimark verify {table}`, look at the rows, and run it again."
+)
+# This process's last commit, by warehouse and root: the id and the bytes of the snapshot.
+_LAST: dict[tuple[str, Root], tuple[int, bytes]] = {}
+
 
 class Landed(Enum):
     YES = "yes"
@@ -108,16 +115,6 @@ def _read(files: Files, paths: Iterable[str]) -> Iterator[Snapshot]:
     for path, data in zip(all_paths, files.read_many(all_paths), strict=True):
         if data is not None:
             yield Snapshot.from_json(data, path)
-
-
-_HINT = (
-    "Its files are kept. Stop the other writer, or give it a catalog that takes locks (lock.enabled); see "
-    "`paimark verify {table}`, look at the rows, and run it again."
-)
-
-
-# This process's last commit, by warehouse and root: the id and the bytes of the snapshot.
-_LAST: dict[tuple[str, Root], tuple[int, bytes]] = {}
 
 
 class Overwritten(Refused):

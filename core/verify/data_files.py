@@ -26,6 +26,11 @@ from paimark.core.verify.located import SampleFile
 
 _POSTPONED = "/bucket-postpone/"
 _CHANGELOG_PREFIX = "changelog-"
+FORMATS = frozenset({"parquet", "orc", "avro"})
+# In addition to the memory that the process has before it reads anything; includes the bytes of the file.
+MOST_MEMORY = 1 << 30
+# Threads reserve much memory that they never use.
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
 
 
 def file_faults(
@@ -77,13 +82,6 @@ def _fault(
     if rows != file.rows:
         return f"it has {rows} rows, and should have {file.rows}"
     return None if ordered else f"its rows are not in the order of {', '.join(keys)}"
-
-
-FORMATS = frozenset({"parquet", "orc", "avro"})
-# In addition to the memory that the process has before it reads anything; includes the bytes of the file.
-MOST_MEMORY = 1 << 30
-# Threads reserve much memory that they never use.
-_ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
 
 
 class ReadingProcess:

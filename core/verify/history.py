@@ -30,6 +30,9 @@ from paimark.core.verify.needs import TableNeeds
 from paimark.core.verify.report import Expired
 from paimark.core.verify.versions import StoredVersion, Versions
 
+# Snapshots, tags or both of one root by id.
+_Versions = Mapping[int, StoredVersion]
+
 
 class LostCommit(NamedTuple):
     """`path` is that of the snapshot that replaced another."""
@@ -134,10 +137,6 @@ def _break(files: Files, table: TablePath, pair: tuple[StoredVersion, StoredVers
 def _record(version: StoredVersion) -> Snapshot:
     assert version.record is not None
     return version.record
-
-
-# Snapshots, tags or both of one root by id.
-_Versions = Mapping[int, StoredVersion]
 
 
 def expired_elsewhere(there: Versions) -> dict[str, Root]:

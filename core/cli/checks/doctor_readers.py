@@ -15,10 +15,7 @@ from paimark.core.figures import counted
 from paimark.core.quoting import quoted, shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.protocol import Explained, Failed
-from paimark.core.spark.stores.addresses import Store, store_of
-from paimark.core.spark.stores.jars.cached import cached_jars, jar_sets
-from paimark.core.spark.stores.jars.fetching import require_fitting
-from paimark.core.spark.stores.lacks import (
+from paimark.core.spark.stores.failures import (
     SLOWLY,
     how_to_add,
     incomplete,
@@ -26,6 +23,8 @@ from paimark.core.spark.stores.lacks import (
     named_packages,
     of_other_hadoop,
 )
+from paimark.core.spark.stores.jars import cached_jars, jar_sets, require_fitting
+from paimark.core.spark.stores.settings import Store, store_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import databases, find_table, tables

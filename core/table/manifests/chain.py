@@ -30,6 +30,10 @@ from paimark.core.table.records import APART, Snapshot, Tag, is_apart, is_same_c
 
 # A data file, by the fields that are the same in the entry that adds it and the one that deletes it.
 File = tuple[str, bytes, int, int]
+# The advice for a table with such a tag.
+INSTEAD = "Expire with Paimark alone, or roll back to the savepoint and delete it"
+# How many older tags a warning names.
+_NAMED = 5
 
 
 class Break(NamedTuple):
@@ -125,12 +129,6 @@ def _net(files: Files, table: TablePath, manifests: Iterable[str]) -> Counter[Fi
 
 def _live(common: Counter[File], rest: Counter[File]) -> set[File]:
     return {each for each in (*common, *rest) if common[each] + rest[each] > 0}
-
-
-# The advice for a table with such a tag.
-INSTEAD = "Expire with Paimark alone, or roll back to the savepoint and delete it"
-# How many older tags a warning names.
-_NAMED = 5
 
 
 def marked_unless_proven(files: Files, root: Root, snapshot: Snapshot) -> Snapshot:

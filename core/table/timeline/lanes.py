@@ -16,6 +16,10 @@ from paimark.core.table.layout import Root
 FEW = 8
 # The number of main's newest commits that are never folded.
 NEWEST_SHOWN = 10
+MOST_LANES = 8
+FOLDED = "┊"
+_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
+_BOXES = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
 
 
 class LaneCommit(NamedTuple):
@@ -134,12 +138,6 @@ def _between(index: int, ids: Sequence[int], start: int, end: int) -> list[Run]:
 
 def _slice(ids: Sequence[int], oldest: int, newest: int) -> Sequence[int]:
     return ids[bisect_left(ids, oldest) : bisect_right(ids, newest)]
-
-
-MOST_LANES = 8
-FOLDED = "┊"
-_UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
-_BOXES = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
 
 
 class Drawing:

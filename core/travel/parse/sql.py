@@ -14,6 +14,10 @@ from paimark.core.text import has_halves
 from paimark.core.travel.parse.statement import SqlRefused, Statement, StatementKind
 from paimark.core.travel.parse.tokens import Token, iter_tokens, keywords, tokenize
 
+# Procedures of `sys` that answer with rows, and change nothing.
+QUESTIONS = ("when", "history", "blame", "holders", "check")
+_HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
+
 
 class Piece(NamedTuple):
     """One statement of a text. `base` plus a position in `text` is the position in the whole text.
@@ -126,9 +130,6 @@ _BY_FIRST_WORD: dict[str, Classified] = {
 _INSERT = Classified("insert", writes=True)
 _OVERWRITE = Classified("overwrite", writes=True, removes_rows=True)
 _OTHER = Classified("other", writes=True, removes_rows=True)
-# Procedures of `sys` that answer with rows, and change nothing.
-QUESTIONS = ("when", "history", "blame", "holders", "check")
-_HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
 
 
 def classify(tokens: Sequence[Token]) -> Classified:

@@ -21,6 +21,14 @@ PAST_WRITTEN = (
 )
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."
 _NOT_A_LINE_END = re.compile(r"[^\n]")
+Command = Literal["delete", "update", "merge"]
+COMMANDS: frozenset[str] = frozenset(get_args(Command))
+_ACTIONS: dict[Command, str] = {"delete": "delete-from", "update": "update", "merge": "merge-into"}
+_FORMS: dict[Command, str] = {
+    "delete": "Write DELETE FROM db.t WHERE ...",
+    "update": "Write UPDATE db.t SET column = value WHERE ...",
+    "merge": "Write MERGE INTO db.t USING source ON ... WHEN MATCHED THEN ...",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +148,6 @@ class _InsertReader(TokenCursor):
         sign = "-" if self.text(start) == "-" else ""
         text = self.sql[self.tokens[start].start : token.end]
         return text, None if token.upper == "NULL" else sign + token.value
-
-
-Command = Literal["delete", "update", "merge"]
-COMMANDS: frozenset[str] = frozenset(get_args(Command))
-_ACTIONS: dict[Command, str] = {"delete": "delete-from", "update": "update", "merge": "merge-into"}
-_FORMS: dict[Command, str] = {
-    "delete": "Write DELETE FROM db.t WHERE ...",
-    "update": "Write UPDATE db.t SET column = value WHERE ...",
-    "merge": "Write MERGE INTO db.t USING source ON ... WHEN MATCHED THEN ...",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,14 @@ _FOREIGN: tuple[tuple[str, str], ...] = (
     ("GRANT", "The store of the warehouse decides who may read and write."),
     ("REVOKE", "The store of the warehouse decides who may read and write."),
 )
+_JAVA_CALLS = keywords("java_method reflect try_reflect")
+_OF_FILES = keywords("input_file_name input_file_block_start input_file_block_length")
+_DETAILS = keywords("EXTENDED FORMATTED")
+_QUERIES = keywords("SELECT WITH FROM VALUES MAP REDUCE")
+_OTHER_OBJECTS = keywords("FUNCTION DATABASE SCHEMA NAMESPACE CATALOG PROCEDURE QUERY")
+# Symbols directly before a colon that takes a field out of a value: `column:field`.
+_VALUE_ENDS = keywords(") ]")
+_DETAILS_HINT = "DESCRIBE db.t lists the columns, SHOW CREATE TABLE db.t has the keys and options too."
 
 
 def unsupported(statement: Statement) -> Refused:
@@ -110,16 +118,6 @@ def _begins(head: list[str], words: str) -> bool:
 def _shown(head: list[str]) -> str:
     """`DROP TABLE` of `DROP TABLE a`; `DELETE` of `DELETE FROM a`."""
     return " ".join(head[:2]) if head[0] in ("DROP", "ALTER", "ADD") else head[0]
-
-
-_JAVA_CALLS = keywords("java_method reflect try_reflect")
-_OF_FILES = keywords("input_file_name input_file_block_start input_file_block_length")
-_DETAILS = keywords("EXTENDED FORMATTED")
-_QUERIES = keywords("SELECT WITH FROM VALUES MAP REDUCE")
-_OTHER_OBJECTS = keywords("FUNCTION DATABASE SCHEMA NAMESPACE CATALOG PROCEDURE QUERY")
-# Symbols directly before a colon that takes a field out of a value: `column:field`.
-_VALUE_ENDS = keywords(") ]")
-_DETAILS_HINT = "DESCRIBE db.t lists the columns, SHOW CREATE TABLE db.t has the keys and options too."
 
 
 def require_supported(statement: Statement) -> None:

@@ -28,6 +28,16 @@ _REFUSED_BEHIND = {
         "INSERT OVERWRITE db.t PARTITION (p = 'x') SELECT ... WHERE false leaves no row of it.",
     ),
 }
+_WORDS = ("DATABASE", "SCHEMA", "NAMESPACE")
+_BEHIND = {
+    "CASCADE": (
+        "DROP DATABASE ... CASCADE is not done here",
+        "DROP TABLE moves each table to the trash, and delete_dropped deletes it for good.",
+    ),
+    "COMMENT": ("A database has no comment here", "Leave it out."),
+    "LOCATION": ("A database lies in the warehouse: LOCATION has no effect", "Leave it out."),
+    "WITH": ("A database has no properties here", "Leave them out."),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +158,6 @@ class _Reader(TokenCursor):
             self.refuse("The name of the table is missing", "Write it as db.t.")
         parts, self.index = self.read_name(self.index)
         return parts
-
-
-_WORDS = ("DATABASE", "SCHEMA", "NAMESPACE")
-_BEHIND = {
-    "CASCADE": (
-        "DROP DATABASE ... CASCADE is not done here",
-        "DROP TABLE moves each table to the trash, and delete_dropped deletes it for good.",
-    ),
-    "COMMENT": ("A database has no comment here", "Leave it out."),
-    "LOCATION": ("A database lies in the warehouse: LOCATION has no effect", "Leave it out."),
-    "WITH": ("A database has no properties here", "Leave them out."),
-}
 
 
 @dataclass(frozen=True, slots=True)

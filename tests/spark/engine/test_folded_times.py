@@ -12,7 +12,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.engine.planned.uses import read_uses
+from paimark.core.spark.engine.planned.plans import read_uses
 from paimark.core.travel.parse.statement import SqlRefused, TableUse
 from paimark.core.travel.resolving import literal_time
 from paimark.core.travel.times import zone_of
