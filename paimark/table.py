@@ -101,7 +101,7 @@ class Table(TableActions):
         The checks are those of a `file`, else of the table's own: `checks/<database>.<table>.sql` beside the
         configuration. Spark makes them. Raises `UsageError` for a file that is none.
         """
-        from paimark.core.actions.row_checks.versions import check_version
+        from paimark.core.actions.row_checks.checking import check_version
 
         with self._session.acting() as context:
             _, results = check_version(context, self._path, version, file, context.progress)

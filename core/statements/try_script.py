@@ -26,8 +26,7 @@ from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, raise_
 from paimark.core.actions.registry import Action, action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, engine_of, start_of
 from paimark.core.actions.row_checks.check_file import file_of_table, placed, read_check_file
-from paimark.core.actions.row_checks.publishing import verdict
-from paimark.core.actions.row_checks.versions import version_to_check
+from paimark.core.actions.row_checks.checking import verdict, version_to_check
 from paimark.core.errors import PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted, shell_line

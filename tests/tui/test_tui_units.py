@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.kinds import Value
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion, Value
 from paimark.core.export.difference_rows import value_text
 from paimark.core.export.json_rows import as_text
 from paimark.core.quoting import quoted_if_needed

@@ -21,8 +21,15 @@ from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
 from paimark.core.cli.checks.doctor_forks import fork_verdicts
-from paimark.core.cli.checks.doctor_readers import cluster_has, cluster_needs, on_paper, one_file, unseen_rows
-from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
+from paimark.core.cli.checks.doctor_store import (
+    cluster_has,
+    cluster_needs,
+    conditions,
+    on_paper,
+    one_file,
+    unseen_rows,
+    writers_at_once,
+)
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options

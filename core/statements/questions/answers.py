@@ -12,7 +12,7 @@ import msgspec
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress, context_of
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
-from paimark.core.actions.row_checks.versions import check_version
+from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
 from paimark.core.figures import counted, moment
 from paimark.core.spark.arrow import cells_batch

@@ -16,11 +16,12 @@ from paimark.core.actions.declared.kinds import (
     Choice,
     Flag,
     Number,
+    RowVersion,
     SavepointId,
+    Seen,
     TagName,
     Text,
 )
-from paimark.core.actions.declared.row import RowVersion, Seen
 from paimark.core.actions.known_names import known_names
 from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.cli.checks.doctor_readers import on_paper
+from paimark.core.cli.checks.doctor_store import on_paper
 from paimark.core.config import Settings
 from paimark.core.spark.stores.jars import directory_of, jar_sets
 

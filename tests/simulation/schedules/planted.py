@@ -14,7 +14,7 @@ import msgspec
 from paimark.core.actions.branches.going import Agreed, Late, came_since
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.garbage.dependents import Dependent
+from paimark.core.actions.garbage.release_pins import Dependent
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import drop_guards
 from paimark.core.actions.undo.archive import Stays, keep_if_late

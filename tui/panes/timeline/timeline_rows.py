@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted, distance, exact_moment, exact_time
 from paimark.core.storage.files import Files
