@@ -1,4 +1,8 @@
-"""`make tables`: write the field tables of docs/table-format.md from the comments on fields of records."""
+"""`make tables`: write the tables in docs/ that are made from the code.
+
+Those of fields in table-format.md are made from the comments on the fields of records, that of packages in
+architecture.md from their docstrings.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import inspect
 import json
 import re
 import textwrap
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -34,7 +39,8 @@ from paimark.core.table.lineage.protected import Protected
 from paimark.core.table.operations import CheckResult, Group, Operation, StreamRun
 from paimark.core.table.records import Consumer, Point, Savepoint
 
-PATH = Path(__file__).parents[2] / "docs/table-format.md"
+_CHECKOUT = Path(__file__).parents[2]
+FORMAT, ARCHITECTURE = _CHECKOUT / "docs/table-format.md", _CHECKOUT / "docs/architecture.md"
 EDITS = (Edits, MainEdit, MovedRoot, RowsEdit, HistoryEdit, MadeEdit, SchemaEdit)
 _KINDS: tuple[type[msgspec.Struct], ...] = (
     *(
@@ -60,6 +66,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in _KIN
 _TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 _TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
 _TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:\|.*\n)*", re.M)
+_PACKAGES = re.compile(r"^<!-- packages -->\n\n(?:\|.*\n)*", re.M)
 _HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
 
@@ -71,10 +78,32 @@ def states() -> dict[str, type[msgspec.Struct]]:
     return {f"state of {name}": state for state, name in first.items() if state not in (*EDITS, Operation)}
 
 
-def with_tables(page: str) -> str:
+def with_fields(page: str) -> str:
     """The page with each table as the code has it. `KeyError`: it describes what is not written."""
     kinds = {**WRITTEN, **states()}
     return _TABLE.sub(lambda found: f"{found[1]}{found[2]}{_table(kinds[found[1]])}", page)
+
+
+def with_packages(page: str) -> str:
+    """The page with the table of packages: what each is for, and with which module to begin."""
+    packages = sorted(path.parent for top in ("core", "paimark", "tui") for path in _inits(_CHECKOUT / top))
+    rows = "".join(
+        f"| `{'.'.join(each.relative_to(_CHECKOUT).parts)}` | {_purpose(each)} |\n" for each in packages
+    )
+    return _PACKAGES.sub(
+        lambda _: f"<!-- packages -->\n\n| package | what it is for |\n|---|---|\n{rows}", page
+    )
+
+
+def _inits(top: Path) -> Iterator[Path]:
+    return (path for path in top.rglob("__init__.py") if not path.relative_to(_CHECKOUT).parent.is_symlink())
+
+
+def _purpose(package: Path) -> str:
+    """Of the docstring the first paragraph, and the next if it names modules to begin with."""
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    first, *others = (" ".join(each.split()) for each in docstring.split("\n\n"))
+    return " ".join([first, *(each for each in others[:1] if each.startswith("Begin"))])
 
 
 def _table(kind: type[msgspec.Struct]) -> str:
@@ -129,4 +158,5 @@ def _comment(lines: list[str], field: ast.AnnAssign) -> str:
 
 
 if __name__ == "__main__":
-    PATH.write_text(with_tables(PATH.read_text()))
+    FORMAT.write_text(with_fields(FORMAT.read_text()))
+    ARCHITECTURE.write_text(with_packages(ARCHITECTURE.read_text()))
