@@ -315,8 +315,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
         from paimark.tui.keys.rebinding import shown_keys
         from paimark.tui.screens.contexts import context_entries, opening_entry
-        from paimark.tui.screens.palette.entries import entries
-        from paimark.tui.screens.palette.own_entries import own_entries
+        from paimark.tui.screens.palette_entries import entries, own_entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None

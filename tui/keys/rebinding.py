@@ -150,3 +150,12 @@ def _companions(scopes: Sequence[Scope], chosen: Keymap) -> Keymap:
         for each in scope.bindings
         if each.id is not None and freed & set(keys_of(each, {}))
     }
+
+
+def key_rows(configured: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:
+    """(id, keys, effect) in the order of ids. Raises `UsageError` like `keymap_of`."""
+    keymap = keymap_of(configured, all_scopes)
+    known = {each.id: each for scope in all_scopes for each in scope.bindings if each.id is not None}
+    for id_, binding in sorted(known.items()):
+        keys = " ".join(written(key) for key in keys_of(binding, keymap))
+        yield id_, keys, binding.tooltip or binding.description
