@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, get_args
 
 TokenKind = Literal["word", "quoted", "string", "number", "symbol"]
 _KINDS: dict[str | None, TokenKind] = {kind: kind for kind in get_args(TokenKind)}
-Span = tuple[int, int]
 
 
 class Token(NamedTuple):
