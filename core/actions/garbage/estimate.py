@@ -21,25 +21,17 @@ class Estimate:
     It reports nothing for work that ends soon.
     """
 
-    def __init__(
-        self,
-        total: int,
-        what: str,
-        progress: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
-        did: str = "read",
-    ) -> None:
+    def __init__(self, total: int, what: str, progress: Callable[[str], None], did: str = "read") -> None:
         self._total = total
         self._what = what
         self._did = did
         self._progress = progress
-        self._clock = clock
-        self._started = self._told_at = clock()
+        self._started = self._told_at = time.monotonic()
 
     def tell(self, done: int) -> None:
         """Report that `done` items are done. Raises `Cancelled` when the work is cancelled."""
         check_cancelled()
-        now = self._clock()
+        now = time.monotonic()
         if now - self._told_at < _EVERY_SECONDS:
             return
         self._told_at = now
@@ -47,18 +39,12 @@ class Estimate:
         self._progress(Counting(f"{self._did} {done:,} of {self._total:,} {self._what}{left}"))
 
 
-def with_progress(
-    items: Iterable[T],
-    total: int,
-    what: str,
-    progress: Callable[[str], None],
-    clock: Callable[[], float] = time.monotonic,
-) -> Iterator[T]:
+def with_progress(items: Iterable[T], total: int, what: str, progress: Callable[[str], None]) -> Iterator[T]:
     """Yield the items, and report them to `progress` by an `Estimate`.
 
     To stop the work, `progress` raises, or the work is cancelled.
     """
-    estimate = Estimate(total, what, progress, clock)
+    estimate = Estimate(total, what, progress)
     for done, item in enumerate(items):
         estimate.tell(done)
         yield item
