@@ -66,6 +66,16 @@ def hides_written_rows(schema: TableSchema) -> bool:
     return postpones and schema.options.get(_FIXED_BUCKET, "").strip().lower() == "false"
 
 
+def chain_branches(options: Mapping[str, str]) -> tuple[str, str]:
+    """The snapshot branch and the delta branch of a chain table; two empty texts for any other."""
+    if not is_on(options, "chain-table.enabled"):
+        return "", ""
+    full, delta = (
+        options.get(f"scan.fallback-{name}-branch", "").strip() for name in ("snapshot", "delta")
+    )
+    return full, delta
+
+
 def ignored_deletes(options: Mapping[str, str]) -> str | None:
     """The option by which deletes in files are ignored, if one is set."""
     for option in _IGNORE_DELETE:

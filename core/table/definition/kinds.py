@@ -200,11 +200,11 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_set(r"scan\.fallback-branch", r"scan\.primary-branch"),
         "gets and loses rows of its own only; what another branch has stays that branch's",
     ),
-    _refused(
+    TableKind(
         "chain tables",
         "`chain-table.enabled`",
         signs.is_true("chain-table.enabled"),
-        "is a chain of branches, with rules for writers that this version does not know",
+        "gets rows in the branch that is named; rows of main hide the chain's in their partition",
     ),
     TableKind(
         "row tracking",
@@ -218,11 +218,17 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_true("data-evolution.enabled"),
         "keeps columns of a row in several files; rows that are written again get new ids",
     ),
+    TableKind(
+        "keyed files in another order",
+        "`pk-clustering-override`",
+        signs.keyed(signs.is_true("pk-clustering-override")),
+        f"keeps keyed rows in the order of other columns, and {_UNSEEN}",
+    ),
     _refused(
-        "files in another order, indexes by key",
-        "`pk-clustering-override`, `pk-*.index.columns`",
-        signs.either(signs.is_true("pk-clustering-override"), signs.is_set(r"pk-.+\.index\.columns")),
-        "has files with an order or an index that this version does not write",
+        "indexes by key",
+        "`pk-*.index.columns`",
+        signs.is_set(r"pk-.+\.index\.columns"),
+        "has indexes that Paimon 1.4 does not know",
     ),
     _refused(
         "maps in another layout",

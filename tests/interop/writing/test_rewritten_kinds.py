@@ -35,6 +35,16 @@ MORE = {
         {"bucket": "1", "file.format": "avro"},
     ),
     "vectors": Kind(COLUMNS, WRITES, {"bucket": "2", "deletion-vectors.enabled": "true"}),
+    "clustered keys": Kind(
+        COLUMNS,
+        WRITES,
+        {
+            "bucket": "2",
+            "deletion-vectors.enabled": "true",
+            "pk-clustering-override": "true",
+            "clustering.columns": "v",
+        },
+    ),
     "a changelog": Kind(COLUMNS, WRITES, {"bucket": "1", "changelog-producer": "input"}),
 }
 KINDS = {**READ, **MORE}
@@ -45,6 +55,7 @@ OFTEN = (
     "vectors",
     "keys across partitions",
     "postponed buckets",
+    "clustered keys",
 )
 
 
