@@ -192,7 +192,9 @@ class RowStatement(ABC):
         full, delta = chain_branches(state.schema.options)
         if not full or state.root.branch != delta or not self.removes_rows:
             return []
-        text = f"a partition that is replaced leaves branch {full} too, in a commit of its own: it would hide it"
+        text = (
+            f"a partition that is replaced leaves branch {full} too, in a commit of its own: it would hide it"
+        )
         return [Item("affects", text)]
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:

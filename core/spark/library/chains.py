@@ -1,7 +1,7 @@
 """What an overwrite of a chain table's delta branch takes out of its snapshot branch, as in Paimon itself.
 
-Readers take a partition from the snapshot branch if that has it. Beside newer rows in the delta branch it would
-hide those. Paimon's library would commit there unseen; here it is an operation of its own, with its way back.
+Readers take a partition from the snapshot branch if that has it: there it would hide the new rows. Paimon's
+library would commit there unseen; here it is an operation of its own, with its way back.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from paimark.core.table.lineage.main_branch import branch_root
 def take_along(tables: WrittenTables, target: WriteTarget, write: Any, made: Committed) -> str:
     """After a statement's commit to the delta branch. Returns what became of it, empty for nothing to do.
 
-    `write` is Java's `TableWrite` of that commit. What actions write is as a version had it: both branches stay
-    as they are.
+    `write` is Java's `TableWrite` of that commit. Actions write rows as a version had them: the snapshot
+    branch stays as it is.
     """
     full, delta = chain_branches(target.table_schema.options)
     overwrites = made.snapshot.commit_kind == "OVERWRITE"
@@ -36,13 +36,13 @@ def take_along(tables: WrittenTables, target: WriteTarget, write: Any, made: Com
     except Exception as error:
         why = redacted(str(error).strip().split("\n")[0]).rstrip(".")
         return (
-            f"The rows are committed, but branch {full} keeps the partitions that they are in, and readers take "
-            f"those from there: {why}. DELETE FROM `{target.table}$branch_{full}` takes them out"
+            f"The rows are committed, but branch {full} keeps the same partitions, and readers take them "
+            f"from there: {why}. DELETE FROM `{target.table}$branch_{full}` takes them out"
         )
     if snapshot is None:
         return ""
     return (
-        f"Snapshot {snapshot} of branch {full} takes the same partitions out there, so that readers see these "
+        f"Snapshot {snapshot} of branch {full} takes the same partitions out, so that readers see these "
         "rows: `undo` brings those back first"
     )
 
