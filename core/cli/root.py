@@ -32,6 +32,7 @@ LOOKING = {
     "diff": "paimark.core.cli.query.diff:diff",
     "when": "paimark.core.cli.query.when:when",
     "history": "paimark.core.cli.query.history:history",
+    "blame": "paimark.core.cli.query.blame:blame",
     "holders": "paimark.core.cli.query.holders:holders",
     "check": "paimark.core.cli.checks.check:check",
     "space": "paimark.core.cli.checks.space:space",

@@ -55,8 +55,8 @@ def plan(context: Context, table: TablePath, name: str) -> Plan:
 class RestoreState(msgspec.Struct, frozen=True):
     """The branch that becomes main, and the one that is gone."""
 
-    name: str
-    gone: str
+    name: str  # the branch that becomes main
+    gone: str  # the branch that was main
 
 
 class RestoreMain(PointMain[RestoreState]):

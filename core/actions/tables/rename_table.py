@@ -103,8 +103,8 @@ def _is_named(files: Files, to: TablePath) -> bool:
 class RenameState(msgspec.Struct, frozen=True):
     """The table's names before and after, each `database.name` with backticks where needed."""
 
-    name: str
-    to: str
+    name: str  # its name before
+    to: str  # its new name
 
 
 class RenameTable(TableMove[RenameState]):

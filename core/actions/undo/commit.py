@@ -136,14 +136,14 @@ def _stop_first(going_back: GoingBack) -> list[Item]:
 
 
 class UndoCommitState(msgspec.Struct, frozen=True):
-    """The operation to undo; main's snapshots before the undo and from before the change, as JSON.
+    """The operation to undo; main's snapshots before the undo and from before the change."""
 
-    `then` is None if there was no snapshot before the change. `schema` is the definition that main gets.
-    """
-
-    operation: Operation
-    head: dict[str, Any]
+    operation: Operation  # the [operation](#operation-log) that is undone, or the write that is redone
+    head: dict[str, Any]  # the newest snapshot of main, or of the branch, as written
+    # its snapshot before that operation, for a redo the one after it, as written; null: it gets no rows
     then: dict[str, Any] | None = None
+    # the text of the definition that main gets before the rows: with columns again that a merge or an
+    # overwrite took
     schema: str | None = None
 
 
