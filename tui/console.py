@@ -17,9 +17,9 @@ from textual import events
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.screen import Screen
 
-from paimark.core.cells import cut
 from paimark.core.config import Settings
 from paimark.core.figures import counted, seconds
+from paimark.core.text import cut
 from paimark.tui.keymap import ANYWHERE, hidden
 from paimark.tui.keys.bindings import latin
 from paimark.tui.keys.early_keys import ClosingKey, EarlyKeys, Typed

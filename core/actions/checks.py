@@ -12,7 +12,7 @@ from paimark.core.cancelling import to_the_end
 from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.regular_files import is_in_the_way
 from paimark.core.storage.files import Files
-from paimark.core.table.follow_ups.options import STORAGE
+from paimark.core.table.follow_ups import STORAGE
 from paimark.core.table.layout import CHANGELOG_PREFIX, MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.text import has_halves, whole_number

@@ -20,7 +20,7 @@ from paimark.core.actions.checks import fingerprint, require_allowed, require_un
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.many.applying import told_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.replace import restore_main
+from paimark.core.actions.replace import point_main
 from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.abandoned import abandoned, store_now
@@ -93,7 +93,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """
     assumed = text_argument(arguments, "assume")
     if (main := text_argument(arguments, "main")) is not None:
-        return restore_main.plan(context, table, main)
+        return point_main.plan(context, table, main)
     if (claim := journal.current(context, table)) and (of := journal.claimed_for(context, table, claim)):
         reason = f"{claim.journal.action} of {of.full_name} is moving it to {table.full_name}"
         hint = f"Run `paimark recover {of.word}`."

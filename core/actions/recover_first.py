@@ -17,7 +17,7 @@ from paimark.core.actions.plan import Item, Plan
 from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age
-from paimark.core.table.landed import Landed
+from paimark.core.table.commits import Landed
 from paimark.core.table.layout import TablePath
 from paimark.core.text import lowered
 

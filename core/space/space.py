@@ -18,11 +18,11 @@ from paimark.core.space.holders import Count, Counts, Holder, counted, holders
 from paimark.core.space.report import BucketRow, SpaceKind, SpaceReport, SpaceRow
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.table.definition.file_sizes import small_below
-from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.files import schema_of
+from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.manifests.runs import Runs, minus

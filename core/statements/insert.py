@@ -31,7 +31,7 @@ from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.manifests.partitions import RowTexts, sql_timestamp
 from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.inserts import Insert, NamedColumn, read_insert
 from paimark.core.travel.times import read_date, read_timestamp
 

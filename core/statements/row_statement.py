@@ -46,9 +46,9 @@ from paimark.core.statements.fates import (
 )
 from paimark.core.storage.files import Files
 from paimark.core.storage.no_follow import link_in_the_way
+from paimark.core.table.commits import Landed, find_commit
 from paimark.core.table.definition.kind_signs import hides_written_rows
-from paimark.core.table.follow_ups.options import left_out
-from paimark.core.table.landed import Landed, find_commit
+from paimark.core.table.follow_ups import left_out
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from paimark.core.export.empty_rows import arrow_type, empty_rows
+from paimark.core.export.result_file import arrow_type, empty_rows
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import StatementFailed
-from paimark.core.statements.call import action_of_call
-from paimark.core.statements.stock_procedures import OURS, REFUSED
+from paimark.core.statements.call import STOCK_NAMES, STOCK_REFUSED, action_of_call
 from paimark.core.travel.parse.sql import read_statement
 
 PAGE = (Path(__file__).parents[2] / "docs/tables.md").read_text()
@@ -28,7 +27,7 @@ trigger_tag_automatic_creation rewrite_file_index copy reassign_row_id""",
 
 def test_each_has_one_answer() -> None:
     assert len(STOCK) == 42
-    assert sorted([*OURS, *REFUSED]) == sorted(STOCK)
+    assert sorted([*STOCK_NAMES, *STOCK_REFUSED]) == sorted(STOCK)
 
 
 def test_the_page_says_the_answer_of_each() -> None:
@@ -37,18 +36,18 @@ def test_the_page_says_the_answer_of_each() -> None:
 
 
 def _answer(name: str) -> str:
-    if name in REFUSED:
-        return REFUSED[name]
-    renamed = ", ".join(f"`{stock}` is `{ours}`" for stock, ours in OURS[name].items())
+    if name in STOCK_REFUSED:
+        return STOCK_REFUSED[name]
+    renamed = ", ".join(f"`{stock}` is `{ours}`" for stock, ours in STOCK_NAMES[name].items())
     return f"Paimark's own. {renamed}".rstrip(". ") + "."
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", STOCK_REFUSED)
 def test_one_that_is_not_here_says_what_to_use(name: str) -> None:
     with pytest.raises(StatementFailed) as error:
         action_of_call(read_statement(f"CALL sys.{name}('shop.orders')"))
     assert error.value.message.startswith(f"Paimark does not have sys.{name} of Paimon's Spark")
-    assert error.value.hint == REFUSED[name]
+    assert error.value.hint == STOCK_REFUSED[name]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import Clause
+from paimark.core.travel.parse.statement import Clause, SqlRefused
 from paimark.core.travel.resolving import literal_time
 from paimark.core.travel.times import instant, read_timestamp, zone_of
 from tests.long import unhurried

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.definition.file_sizes import unit_of

@@ -9,7 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.table.layout import TablePath
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.opening import Opening

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import minute
 from paimark.core.table.catalog import databases
 from paimark.core.table.layout import MAIN

@@ -11,8 +11,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 
-from paimark.core.cells import cut, width_of, wrap
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut, width_of, wrap
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines, line_width

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from paimark.core.cells import cut, width_of
+from paimark.core.text import cut, width_of
 from paimark.tui.terminal.cells import link_in
 from paimark.tui.theme import Line, Piece, inks_over
 

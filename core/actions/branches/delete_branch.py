@@ -129,7 +129,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 class DeleteBranchState(msgspec.Struct, frozen=True):
     """The branch to delete."""
 
-    name: str
+    name: str  # the branch
 
 
 class DeleteBranch(Change[DeleteBranchState]):

@@ -20,8 +20,8 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import others_since, written_later
 from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.release_pins import dependents
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, frees, raise_first
@@ -44,11 +44,11 @@ _SHOWN = 5
 class TargetState(msgspec.Struct, frozen=True):
     """A target as the journal has it: roots by branch (None: the table directory), records as written."""
 
-    tag_name: str
-    home: str | None
-    roots: tuple[str | None, ...]
-    tag: dict[str, Any] | None
-    savepoint: dict[str, Any] | None
+    tag_name: str  # the tag
+    home: str | None  # the root that it belongs to first
+    roots: tuple[str | None, ...]  # the roots that lose the tag
+    tag: dict[str, Any] | None  # the tag as written; null where it is gone
+    savepoint: dict[str, Any] | None  # the savepoint as written; null for a tag
 
 
 @dataclass(frozen=True)

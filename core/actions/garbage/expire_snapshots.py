@@ -128,14 +128,12 @@ def _end_refusals(files: Files, root: Root) -> list[Refusal]:
 
 
 class ExpireState(msgspec.Struct, frozen=True):
-    """The snapshots of `branch` (None: the table directory) before `end` expire; there were `count` of them.
+    """The snapshots that expire."""
 
-    `first_kept` is the snapshot `end`.
-    """
-
-    branch: str | None
-    end: int
-    count: int
+    branch: str | None  # the root
+    end: int  # snapshots below this id go
+    count: int  # how many there were
+    # the snapshot `end` of a branch: where it is another, so is the branch, and stays as it is
     first_kept: Point | None = None
 
 

@@ -18,24 +18,20 @@ from paimark.core.table.records import Point, Record, Snapshot
 
 
 class MergeEvent(Record, frozen=True, kw_only=True):
-    """A merge or rollback, made by main's commit `main` in `root` (None: the table directory).
-
-    After a merge, main has `branch` up to `head`; the merge itself started from `base_head` and `base_main`.
-    After a rollback, main's rows are again those of its snapshot `to`, which is `then`.
-    """
+    """A merge or rollback of main."""
 
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    kind: Literal["merge", "rollback"]
-    root: str | None = None
-    main: Point
-    branch: str = ""
-    head: Point | None = None
-    base_head: Point | None = None
-    base_main: Point | None = None
-    to: int = 0
-    then: Point | None = None
+    version: int = 1  # format
+    kind: Literal["merge", "rollback"]  # `merge` or `rollback`. An undo of a commit is a rollback
+    root: str | None = None  # main's root
+    main: Point  # main's commit
+    branch: str = ""  # the branch that was merged
+    head: Point | None = None  # its snapshot that main has since
+    base_head: Point | None = None  # the branch's snapshot that the merge started from
+    base_main: Point | None = None  # main's snapshot that it started from
+    to: int = 0  # the id whose rows main has again
+    then: Point | None = None  # that snapshot
 
     @property
     def is_forward(self) -> bool:

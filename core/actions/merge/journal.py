@@ -12,7 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.merge.survey import Kind, Survey
-from paimark.core.actions.rewrite.column_compatibility import holds_all
+from paimark.core.actions.rewrite.columns import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.actions.roots.guard_tags import guard
@@ -25,21 +25,19 @@ from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_com
 
 
 class MergeState(msgspec.Struct, frozen=True):
-    """Snapshots as written. `schema` is main's newest; `schemas` are those that main follows to, by id.
+    """What both sides of a merge were when it began."""
 
-    `appended` are the branch's snapshots that a fast-forward gives to main: they are recognized in main even
-    if another engine deleted the branch, and made another of its name.
-    """
-
-    kind: Kind
-    branch: str
-    root: str | None
-    main: dict[str, Any]
-    head: dict[str, Any]
-    base: dict[str, Any]
-    main_base: dict[str, Any]
-    schema: str
-    schemas: tuple[tuple[int, str], ...] = ()
+    kind: Kind  # `nothing`, `fast-forward`, `append` or `keyed`
+    branch: str  # the branch that is merged
+    root: str | None  # main's root
+    main: dict[str, Any]  # main's newest snapshot, as written
+    head: dict[str, Any]  # the branch's newest snapshot, as written
+    base: dict[str, Any]  # the branch's snapshot that main has already
+    main_base: dict[str, Any]  # main's snapshot that has it
+    schema: str  # the text of main's newest schema
+    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that main follows to
+    # of a fast-forward: the branch's snapshots that main gets, as points. If another engine deletes the
+    # branch meanwhile, main keeps those that it has, also if another branch gets the name
     appended: tuple[Point, ...] = ()
 
     @property

@@ -50,8 +50,7 @@ from paimark.core.actions.replace.takeover import Takeover, survey_takeover
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
-from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at
-from paimark.core.actions.row_checks.publishing import is_checked, verdict
+from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, is_checked, rows_at, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath

@@ -50,7 +50,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 class DropState(msgspec.Struct, frozen=True):
     """The id of the dropped table."""
 
-    id: str
+    id: str  # the id of the dropped table: what follows its name in the trash
 
 
 class DropTable(TableMove[DropState]):

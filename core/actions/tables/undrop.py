@@ -116,7 +116,7 @@ def _way(plan: Plan) -> str:
 class UndropState(msgspec.Struct, frozen=True):
     """The id of the dropped table."""
 
-    id: str
+    id: str  # the id of the dropped table
 
 
 class Undrop(TableMove[UndropState]):

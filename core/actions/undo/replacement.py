@@ -89,14 +89,13 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
 
 
 class UndoState(msgspec.Struct, frozen=True):
-    """The operation to undo, and the fingerprints of the branch that is main and of the main before it.
+    """The operation to undo, and what the branch that is main and the main before it were."""
 
-    `agreed` is what the archive had, which main has again.
-    """
-
-    operation: Operation
-    main: str
-    previous: str
+    operation: Operation  # the [operation](#operation-log) of the replacement
+    main: str  # fingerprint of the branch that is main
+    previous: str  # fingerprint of what is to be main again
+    # what its archive had, and main has again: `head`, its newest snapshot as a point, and `tags`,
+    # their names
     agreed: Agreed
 
 

@@ -1,4 +1,4 @@
-"""Shared by all undos: find the operation to undo, check it against the plan, report the result."""
+"""What all undos share: find the operation, check it against the plan, report; what a person can do."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.replace.takeover import moved
+from paimark.core.actions.rewrite.spark_rewrite import saved
 from paimark.core.errors import Refused
+from paimark.core.quoting import quoted_if_needed, shell_line
+from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.edits import RowsEdit
+from paimark.core.table.lineage.forks import Side
 from paimark.core.text import lowered
 
 
@@ -79,3 +84,26 @@ def undone(work: Work, entry: Operation, kept: str) -> Done:
         after=f"{entry.description} taken back",
         items=(Item("keeps", lowered(kept)),),
     )
+
+
+def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> str:
+    """A sentence with the command that gives the root the rows from before the change."""
+    root, before = table.root(edit.root), edit.before
+    name = table.name if is_main else f"{table.name}$branch_{root.label}"
+    name = f"{quoted_if_needed(table.database)}.{quoted_if_needed(name)}"
+    if before is None:
+        command = _sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE false")
+        return f"{command} takes all rows out, also what came since."
+    kept = saved(files, root, before.id)
+    if kept is None and Side(files, root).record(before.id) is None:
+        return f"Snapshot {before.id}, from before it, has expired: roll back to another version."
+    version = f"snapshot.{before.id}" if kept is None else f"savepoint.{kept}"
+    if is_main:
+        command = f"`paimark rollback {table.word} --to {version}`"
+    else:
+        command = _sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF '{version}'")
+    return f"{command} gives it the rows from before, without what came since."
+
+
+def _sql(statement: str) -> str:
+    return f"`{shell_line(['paimark', 'sql', statement])}`"

@@ -29,7 +29,7 @@ from paimark.core.spark.writing.target import (
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.lineage.commits import Overwritten, note_last, require_last_commit
+from paimark.core.table.commits import Overwritten, note_last, require_last_commit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import with_note
 from paimark.core.table.records import Snapshot

@@ -17,7 +17,7 @@ from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.manifests.apart import marked_unless_proven
+from paimark.core.table.manifests.chain import marked_unless_proven
 from paimark.core.table.manifests.files import data_manifests
 from paimark.core.table.records import Snapshot
 from tests.actions.acting import context_on, done

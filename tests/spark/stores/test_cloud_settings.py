@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimark.core.spark.stores.addresses import Store
-from paimark.core.spark.stores.settings import hadoop_settings
+from paimark.core.spark.stores.settings import Store, hadoop_settings
 
 ACCOUNT = "acc.dfs.core.windows.net"
 

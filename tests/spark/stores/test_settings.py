@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from paimark.core.spark.stores.access import chosen
-from paimark.core.spark.stores.addresses import Store, hadoop_address, store_of
-from paimark.core.spark.stores.settings import HadoopSettings, Identity, hadoop_settings, unsupported_option
+from paimark.core.spark.stores.settings import (
+    HadoopSettings,
+    Identity,
+    Store,
+    hadoop_address,
+    hadoop_settings,
+    store_of,
+    unsupported_option,
+)
 
 LAKE = Store("s3", "my.lake")
 CHAIN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"

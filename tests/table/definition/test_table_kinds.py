@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from paimark.core.table import follow_ups as follow_ups
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kinds import KINDS, TableKind
-from paimark.core.table.follow_ups import options as follow_ups
 from paimark.core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from paimark.core.errors import StatementFailed
-from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.statements.unsupported import require_supported
+from paimark.core.travel.parse.statement import SqlRefused
+from paimark.core.travel.statements.refused import require_supported
 
 
 @pytest.mark.parametrize(

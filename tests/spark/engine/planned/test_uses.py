@@ -9,9 +9,8 @@ import pytest
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from paimark.core.spark.engine.planned.uses import read_uses
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.spark.engine.planned.plans import read_uses
+from paimark.core.travel.parse.statement import SqlRefused, TableUse
 
 NOW = 1_780_000_000_000
 Read = Callable[[str], tuple[TableUse, ...]]

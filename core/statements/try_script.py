@@ -25,23 +25,23 @@ from paimark.core.actions.declared.kinds import Choice, FileName, Text
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, raise_first
 from paimark.core.actions.registry import Action, action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, engine_of, start_of
-from paimark.core.actions.row_checks.check_file import file_of_table, read_check_file
-from paimark.core.actions.row_checks.publishing import verdict
-from paimark.core.actions.row_checks.versions import version_to_check
-from paimark.core.errors import PaimarkError, Refused, Unavailable
+from paimark.core.actions.row_checks.check_file import file_of_table, placed, read_check_file
+from paimark.core.actions.row_checks.checking import verdict, version_to_check
+from paimark.core.errors import PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.figures import counted
-from paimark.core.quoting import shell_line
+from paimark.core.quoting import quoted, shell_line
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
 from paimark.core.statements.call import TRY
-from paimark.core.statements.run import CallMode, run_statement
-from paimark.core.statements.script import ScriptStatement, naming
-from paimark.core.statements.trying.branch_script import script_on
+from paimark.core.statements.run import CallMode, action_call, is_action, require_runnable, run_statement
+from paimark.core.statements.script import ScriptStatement, naming, read_script
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
 from paimark.core.table.operations import CheckResult, checks_said
 from paimark.core.table.records import is_same_commit
+from paimark.core.travel.parse.statement import Statement
+from paimark.core.travel.parse.tokens import iter_tokens
 from paimark.core.travel.version import resolve_latest
 from paimark.core.working_directory import absolute, as_text, read_named
 
@@ -58,6 +58,8 @@ _ARGUMENTS = (
     ),
     Text("name", "Name of the branch; else try- with the time."),
 )
+_WRITE_THIS = "It runs on a branch: write {this} for that, and {main} to read main."
+_NOT_RUN = "No statement was run."
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -226,3 +228,31 @@ class _Attempt:
 
 
 TRY_SCRIPT = with_note(Action(TRY, _SUMMARY, _ARGUMENTS, plan, apply))
+
+
+def script_on(text: str, table: TablePath, branch: str) -> list[ScriptStatement]:
+    """The statements of a text, on this branch. Raises an error, which names the statement, for one that may
+    not run, or that writes anything but the branch.
+    """
+    this = f"{quoted(table.database)}.{quoted(f'{table.name}$branch_{branch}')}"
+    main = f"{quoted(table.database)}.{quoted(table.name)}"
+    script = read_script(placed(text, list(iter_tokens(text)), this, main))
+    for each in script:
+        with naming(each.place, _NOT_RUN):
+            _require_on_branch(each.statement, table, branch)
+    if not any(is_action(each.statement) for each in script):
+        raise UsageError("No statement of the script changes a row", _WRITE_THIS)
+    return script
+
+
+def _require_on_branch(statement: Statement, table: TablePath, branch: str) -> None:
+    require_runnable(statement)
+    if not is_action(statement):
+        if statement.writes and statement.kind != "other":
+            raise UsageError("It writes something besides rows of the branch", _WRITE_THIS)
+        return
+    called, rows = action_call(statement, None)
+    on = called.arguments.get("branch") if rows is None else rows.branch
+    if called.table != table or on != branch or (rows is None and statement.kind != "alter"):
+        what = called.action.name if statement.kind == "call" else statement.tokens[0].upper
+        raise UsageError(f"{what} is not on {{this}}", _WRITE_THIS)

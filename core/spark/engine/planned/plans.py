@@ -1,15 +1,19 @@
-"""Analyse Spark's plans: whether one changes only the session, and what it needs of each table.
+"""What Java tells of a statement: its tables, whether it changes only the session, its need of each table.
 
-The plans are Java objects; `scans/Plans.java` describes them to Python.
+The plans are Java objects; `scans/Plans.java` describes them to Python. `clauses/Uses.java` finds the tables
+and their clauses as Spark's parser has them, in one call. Python resolves them, and pins each table to the
+name of its state: then Spark parses the same text to a plan with these names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.native.conditions import SummaryColumns, ViewNeeds, conditions
+from paimark.core.travel.parse.statement import SqlRefused, TableUse
 from paimark.core.travel.parse.tokens import keywords
 
 # Statements that change only this session. All others count as writing.
@@ -113,3 +117,30 @@ def _leaf(
         needed.limit = None if limit is None else max(limit, needed.limit)
     stated = () if condition is None else conditions(condition, dict(leaf.columns))
     needed.conditions = tuple(each for each in stated if not is_again or each in needed.conditions)
+
+
+class _Answer(msgspec.Struct):
+    uses: tuple[TableUse, ...] = ()
+    fault: tuple[str, str, int] | None = None
+
+
+_decoder = msgspec.json.Decoder(_Answer)
+
+
+def read_uses(sql: str, answer: str) -> tuple[TableUse, ...]:
+    """The tables in the answer of `Uses.java`. Raises `SqlRefused` for a clause that is not obeyed."""
+    found = _decoder.decode(answer)
+    if found.fault is not None:
+        reason, hint, position = found.fault
+        raise SqlRefused(reason, hint, sql, position)
+    return found.uses
+
+
+def pins(sql: str, states: Iterable[tuple[str, TableUse]], database: str | None) -> str:
+    """What pins the tables of `sql` to the names of their `states`, as `ClauseParser.java` takes it."""
+    made = []
+    for name, use in states:
+        within = use.database if use.key else database
+        parts = use.parts if len(use.parts) > 1 or not within else (within, *use.parts)
+        made.append((use.key or sql, use.at, (CATALOG_NAME, *parts, name)))
+    return msgspec.json.encode(made).decode()

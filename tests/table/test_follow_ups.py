@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from paimark.core.table.follow_ups.options import Event, is_known, left_out
+from paimark.core.table.follow_ups import Event, is_known, left_out
 
 
 @pytest.mark.parametrize(

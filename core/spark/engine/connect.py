@@ -21,7 +21,7 @@ from paimark.core.errors import Refused, Unavailable
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import in_zone, ipc_stream
 from paimark.core.spark.engine.failures import sentences
-from paimark.core.spark.engine.planned.uses import pins, read_uses
+from paimark.core.spark.engine.planned.plans import pins, read_uses
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
 from paimark.core.spark.launch.home import pyspark_version
@@ -36,10 +36,9 @@ from paimark.core.spark.library.catalog_settings import (
 from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgress, Start
 from paimark.core.spark.results.outlet import SentBatch
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
-from paimark.core.spark.stores.addresses import hadoop_address
-from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.statements.inserts import Insert
-from paimark.core.travel.statements.row_changes import RowChange
+from paimark.core.spark.stores.settings import hadoop_address
+from paimark.core.travel.parse.statement import Statement, TableUse
+from paimark.core.travel.statements.inserts import Insert, RowChange
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import CallMode, run_statement
-from paimark.core.statements.trying.try_script import TRY_SCRIPT
+from paimark.core.statements.try_script import TRY_SCRIPT
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.operations import read_operations

@@ -11,8 +11,8 @@ import pytest
 
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.storage.local import LocalFiles
-from paimark.core.table.follow_ups.iceberg import REMEDY, needed_files, newest_version
 from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.iceberg import REMEDY, needed_files, newest_version
 
 TABLE = TablePath("d", "t")
 LIST = {"type": "record", "name": "l", "fields": [{"name": "manifest_path", "type": "string"}]}
