@@ -135,6 +135,7 @@ class ChangedRows(msgspec.Struct, frozen=True):
     inserted: int
     said: str
     remark: str = ""
+    unseen: str = ""
 
 
 def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inserting) -> ChangedRows:
@@ -165,9 +166,8 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
         return ChangedRows(label, None, 0, 0, 0, "")
     counts, commit = made.counts, made.commit
     deleted = None if counts.gone else counts.deleted
-    return ChangedRows(
-        label, commit.snapshot.id, deleted, counts.updated, counts.inserted, counts.said, commit.remark
-    )
+    numbers = (deleted, counts.updated, counts.inserted)
+    return ChangedRows(label, commit.snapshot.id, *numbers, counts.said, commit.remark, commit.unseen)
 
 
 def _require_able(session: EngineSession, target: WriteTarget) -> None:

@@ -51,7 +51,7 @@ class Outdated(Refused):
 class Committed(NamedTuple):
     """A commit: the content of its snapshot's file, and what failed of the work that follows a commit.
 
-    `unseen` says why no reader sees its rows, and what helps.
+    `unseen` says why no reader sees its rows, and what helps; or what else was committed along with it.
     """
 
     snapshot_json: bytes
