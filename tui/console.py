@@ -356,7 +356,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:
-        from paimark.tui.terminal.lending import unmoved_by_ctrl_c, why_to_stay
+        from paimark.tui.terminal.other_programs import unmoved_by_ctrl_c, why_to_stay
 
         if why := why_to_stay(is_changing=bool(self.session.changes)):
             self.say(why, "warn")

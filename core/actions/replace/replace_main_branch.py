@@ -31,6 +31,7 @@ from paimark.core.actions.replace.checks import (
     require_free,
     require_still,
 )
+from paimark.core.actions.replace.comparison import Takeover, survey_takeover
 from paimark.core.actions.replace.plan import describe
 from paimark.core.actions.replace.point_main import PointMain, part
 from paimark.core.actions.replace.pointer import (
@@ -46,7 +47,6 @@ from paimark.core.actions.replace.pointer import (
     take_back,
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from paimark.core.actions.replace.takeover import Takeover, survey_takeover
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
