@@ -216,13 +216,13 @@ class ReplaceMain(PointMain[Replacement]):
 
     def take_back(self, hold: Hold) -> None:
         work = self.work
-        take_back(work.files, work.table, self.state, work.progress, partial(self._goes, hold))
+        take_back(work.files, work.table, self.state, work.progress, partial(self._drops_archive, hold))
         between = self._sides
         if between.archive is not None:
             part(work.files, between.main, between.archive, work.progress)
         self._release()
 
-    def _goes(self, hold: Hold, is_less: bool) -> bool:
+    def _drops_archive(self, hold: Hold, is_less: bool) -> bool:
         """Whether to delete the archive, even if main lost some of it. Noted, because a half-deleted one
         can't be judged again.
         """
