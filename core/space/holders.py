@@ -16,7 +16,7 @@ from paimark.core.space.report import SpaceKind
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import CONSUMER_PREFIX, MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.manifests.runs import Runs
+from paimark.core.table.manifests.held_files import Runs
 from paimark.core.table.names import is_safe_name
 from paimark.core.table.records import Consumer
 from paimark.core.table.timeline.scene import is_archive

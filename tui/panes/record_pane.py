@@ -27,14 +27,14 @@ from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.lines import AbstractWidget, Column
+from paimark.tui.widgets.lines import Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
 COUNTED = f"{unit_of(None)}s"
 
 
-class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
+class RecordPane(Column, Generic[S]):
     """Subclasses define how to read the rows, in a thread, and the details of a row."""
 
     # A column of `COUNTED` is named by what metadata counts in the table.

@@ -85,7 +85,6 @@ from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
 from paimark.core.table.records import Snapshot
 
-ACTION = "delete-branch"
 _DELETES = "deletes what only the branch keeps"
 
 

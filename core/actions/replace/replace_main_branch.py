@@ -59,7 +59,6 @@ from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.reading import numbered
 from paimark.core.table.records import TableSchema
 
-ACTION = "replace-main-branch"
 POINTER = "pointer"
 _CLEARING = "the table directory is being cleared"
 _COMPARED = "the previous main was compared with what the plan saw of it"
