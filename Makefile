@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long compiled-and-checked check methods screenshots bench lock force
+.PHONY: help setup demo test test-long compiled-and-checked check methods tables screenshots bench lock force
 
 python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
@@ -48,6 +48,9 @@ check: setup ## lint, format, types, import rules, and how large the product is
 
 methods: setup ## write the Python methods of the declared actions again
 	@$(python) -m tests.api.methods
+
+tables: setup ## write the tables in docs/ that are made from the code again
+	@$(python) -m tests.packaging.tables
 
 screenshots: setup ## take the pictures and the recording in screenshots/ from the real console
 	@$(python) -m tests.tui.screenshots

@@ -21,7 +21,18 @@ from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
 from paimark.core.table.operations import CheckResult
 from paimark.core.table.trash import DroppedTable
 from paimark.core.travel.version import SupportsTimeTravel
-from paimark.records import Branch, Field, FirstRows, Holder, Operation, RowChange, Schema, Snapshot, Tag
+from paimark.records import (
+    Blamed,
+    Branch,
+    Field,
+    FirstRows,
+    Holder,
+    Operation,
+    RowChange,
+    Schema,
+    Snapshot,
+    Tag,
+)
 from paimark.results import *
 from paimark.savepoint_manager import SavepointManager
 from paimark.savepoints import ManifestFile, Savepoint
@@ -34,6 +45,7 @@ if TYPE_CHECKING:
     from paimark.core.spark.source import PaimarkSource
 
 __all__ = [
+    "Blamed",
     "Branch",
     "BucketRow",
     "Cancelled",

@@ -87,6 +87,16 @@ class RowChange(msgspec.Struct, frozen=True):
     before_version: str | None
 
 
+class Blamed(msgspec.Struct, frozen=True):
+    """A row by its `key`, and the commit that wrote it last; None if that is not known."""
+
+    key: dict[str, Any]
+    snapshot_id: int | None
+    version: str | None
+    commit_time: int | None
+    commit_user: str | None
+
+
 class Holder(msgspec.Struct, frozen=True):
     """A version that has `rows` of a condition; `commands` let it go, in their order.
 

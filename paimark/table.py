@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -29,7 +30,18 @@ from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times import epoch_ms
 from paimark.core.travel.version import resolve_time
-from paimark.records import Branch, FirstRows, Holder, Operation, RowChange, Schema, Snapshot, Tag, schema_of
+from paimark.records import (
+    Blamed,
+    Branch,
+    FirstRows,
+    Holder,
+    Operation,
+    RowChange,
+    Schema,
+    Snapshot,
+    Tag,
+    schema_of,
+)
 from paimark.results import Tried, result_of
 from paimark.savepoints import Savepoint
 from paimark.session import tell, warn, warn_left_out
@@ -101,7 +113,7 @@ class Table(TableActions):
         The checks are those of a `file`, else of the table's own: `checks/<database>.<table>.sql` beside the
         configuration. Spark makes them. Raises `UsageError` for a file that is none.
         """
-        from paimark.core.actions.row_checks.versions import check_version
+        from paimark.core.actions.row_checks.checking import check_version
 
         with self._session.acting() as context:
             _, results = check_version(context, self._path, version, file, context.progress)
@@ -116,7 +128,7 @@ class Table(TableActions):
         merge, replace or no; `name` is the branch's. Raises as the actions do: main is then as it was, and
         the branch stays.
         """
-        from paimark.core.statements.trying.try_script import TRY_SCRIPT
+        from paimark.core.statements.try_script import TRY_SCRIPT
 
         given = {"file": file, "check": check, "publish": publish, "name": name}
         checked = checked_arguments(TRY_SCRIPT, given)
@@ -178,6 +190,30 @@ class Table(TableActions):
                     None if each.before is None else each.before.name,
                 )
                 for each in islice(search.find(context.progress), limit)
+            ]
+
+    def blame(
+        self,
+        condition: str | None = None,
+        *,
+        keys: Sequence[Mapping[str, object]] | None = None,
+        branch: str | None = None,
+    ) -> list[Blamed]:
+        """Which commit wrote each row last, of a condition, `price < 0`, or of keys, `[{"order_id": 42}]`.
+
+        Rows that are not there now are left out. Raises `UsageError` for a table without a primary key, for a
+        key that is not whole, and for a condition of more than 1,000 rows.
+        """
+        from paimark.core.statements.questions.blame import Blame
+
+        named = None if keys is None else json.dumps([dict(each) for each in keys], default=str)
+        with self._session.acting() as context:
+            search = Blame(context, self._path, branch_name(branch), {"where": condition, "keys": named})
+            return [
+                Blamed(dict(key), None, None, None, None)
+                if version is None or commit is None
+                else Blamed(dict(key), commit.id, version.name, commit.time_millis, commit.commit_user)
+                for key, version, commit in search.find(context.progress)
             ]
 
     def holders(

@@ -48,47 +48,44 @@ class Item(msgspec.Struct, frozen=True):
     `newest` is epoch ms.
     """
 
+    # `first`, `not`, `loses`, `final`, `unknown`, `affects`, `keeps`, `frees`, `undo`, `by` or `how`
     kind: ItemKind
-    text: str
+    text: str  # for people
+    # the same for every text of this meaning, for programs: `commits-leave-main`, `version-gone`, ...
     code: str = ""
-    is_grave: bool = False
-    count: int | None = None
-    unit: str = ""
-    bytes: int | None = None
-    newest: int | None = None
-    names: tuple[str, ...] = ()
+    is_grave: bool = False  # a person is asked because of it
+    count: int | None = None  # how many commits, versions, records, ...
+    unit: str = ""  # what `count` counts
+    bytes: int | None = None  # bytes that leave the store
+    newest: int | None = None  # time of the newest of them, epoch milliseconds
+    names: tuple[str, ...] = ()  # their names
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One step of the action.
+    """One step of the action."""
 
-    `verb` is create, copy, move, replace, delete or check; `target` a path or a name; `size` bytes.
-    """
-
-    verb: str
-    target: str
-    detail: str = ""
-    size: int = 0
+    verb: str  # `create`, `copy`, `move`, `replace`, `delete` or `check`
+    target: str  # a path or a name
+    detail: str = ""  # for people
+    size: int = 0  # bytes
 
 
 class Taken(msgspec.Struct, frozen=True):
-    """What a plan lets go, moves, or gives other rows: a thing that is protected stands against it.
+    """What a plan lets go, moves, or gives other rows: a thing that is protected stands against it."""
 
-    A `branch` gets other rows or another history, a `root` goes or gets another name, with its tags, and a
-    `table` goes with all that it has. `branch` is that of a tag.
-    """
-
+    # a `branch` gets other rows or another history; a `root` goes, or gets another name; a `tag` or
+    # `savepoint` goes, or leaves main; the `table` goes
     what: Literal["table", "root", "branch", "tag", "savepoint"]
-    name: str = ""
-    branch: str = MAIN
+    name: str = ""  # its name; of a savepoint its number
+    branch: str = MAIN  # of a tag
 
 
 class Refusal(msgspec.Struct, frozen=True):
     """Why the change can't be made, in one sentence, and what to do about it. `code` is for programs."""
 
-    reason: str
-    hint: str = ""
-    code: str = ""
+    reason: str  # one sentence
+    hint: str = ""  # what to do about it
+    code: str = ""  # for programs
 
 
 def raise_first(refusals: Iterable[Refusal]) -> None:
@@ -115,45 +112,40 @@ class Ask(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of an action on a table. Made by reading only; `apply` checks `fingerprint` again.
 
-    The registry fills in `action` and `table`. `headline` is one sentence; `items` are all that a person
-    should know, without those that follow from other fields; `phrase` is the name of the object, which a
-    person types if something is lost (the table's if empty); `undo` is the command that takes it back, as
-    long as `until` is not so; `cost` says in a few words what the steps come to.
-    `arguments` are the resolved arguments that `apply` uses; `change` names the kind of change that `apply`
-    makes, if it differs from the action's name; `request` holds the arguments as given. `lasting` is the
-    fingerprint of what must stay the same even if main goes on from `main_at`. `undoes` and `redoes` are
-    tokens of operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans
-    of a change of many, in the order of application; `group` says which part of one it is, once it is
-    applied. `takes` is what must not be protected. The registry sets `note`, which the log gets. A plan with
-    refusals can't be applied.
+    The registry fills in `action`, `table` and `note`. `items` lack those that follow from other fields.
+    `parts` stand in the order of application. A plan with refusals can't be applied.
     """
 
-    action: str = ""
-    table: str = ""
-    headline: str
-    arguments: dict[str, str | int | bool | None]
-    fingerprint: str = ""
-    items: tuple[Item, ...] = ()
-    phrase: str = ""
-    steps: tuple[Step, ...] = ()
-    cost: str = ""
-    refusals: tuple[Refusal, ...] = ()
-    freed_files: int = 0
-    freed_bytes: int = 0
-    undo: str = ""
-    until: str = ""
-    # Nothing to do: the requested state exists already.
-    empty: bool = False
-    change: str = ""
+    action: str = ""  # the action that was asked for
+    table: str = ""  # as in the journal
+    headline: str  # one sentence
+    arguments: dict[str, str | int | bool | None]  # the arguments that it is applied with, resolved
+    fingerprint: str = ""  # of what the plan saw
+    items: tuple[Item, ...] = ()  # what a person should know: items. Empty in a journal
+    phrase: str = ""  # what a person types if something is lost; empty for the table's name
+    steps: tuple[Step, ...] = ()  # what will be done: steps
+    cost: str = ""  # what the steps come to, for people
+    refusals: tuple[Refusal, ...] = ()  # why it can't be done: refusals. Empty in a journal
+    freed_files: int = 0  # how many files leave the store
+    freed_bytes: int = 0  # their bytes
+    undo: str = ""  # the command that takes it back, for people
+    until: str = ""  # how long that is possible, for people
+    empty: bool = False  # there is nothing to do. Never true in a journal
+    change: str = ""  # the kind of change, where that is not the action
+    # the arguments as they were given, for the operation log and a redo
     request: dict[str, str | int | bool | None] = {}
-    lasting: str = ""
-    main_at: Point | None = None
-    undoes: str | None = None
-    redoes: str | None = None
+    lasting: str = ""  # fingerprint of what must stay though main goes on
+    main_at: Point | None = None  # main's newest snapshot when the plan was made: main may go on from there
+    undoes: str | None = None  # token of the operation that it undoes
+    redoes: str | None = None  # token of the operation that it redoes
+    # the plans of a change of many. Empty in a journal: each part is a change of its own
     parts: tuple[Plan, ...] = ()
-    group: Group | None = None
+    group: Group | None = None  # which part of a change of many it is: a [group](#operation-log)
+    # what the [checks](#operation-log) of the rows that it publishes found
     checks: tuple[CheckResult, ...] = ()
-    note: Note = Note()
+    note: Note = Note()  # what its `message` and `author` in the log will be; empty: none
+    # what it lets go, moves, or gives other rows: a [protected](#protected) thing among these stands
+    # against it
     takes: tuple[Taken, ...] = ()
 
     @property

@@ -32,6 +32,7 @@ LOOKING = {
     "diff": "paimark.core.cli.query.diff:diff",
     "when": "paimark.core.cli.query.when:when",
     "history": "paimark.core.cli.query.history:history",
+    "blame": "paimark.core.cli.query.blame:blame",
     "holders": "paimark.core.cli.query.holders:holders",
     "check": "paimark.core.cli.checks.check:check",
     "space": "paimark.core.cli.checks.space:space",
@@ -40,7 +41,7 @@ LOOKING = {
 CHANGING = {
     "auto-savepoint": "paimark.core.cli.changes.auto_savepoint:auto_savepoint",
     "try": "paimark.core.cli.changes.try_script:try_script",
-    "apply": "paimark.core.cli.changes.apply:apply",
+    "apply": "paimark.core.cli.changes.actions:apply",
 }
 CHECKING = {
     "demo": "paimark.core.cli.demo:demo",

@@ -40,21 +40,18 @@ _GIVEN_UP_AFTER, _STREAM_WAITS = 3600 * 1000, 60 * 1000
 class Group(msgspec.Struct, frozen=True):
     """The part that an operation has in a change of many: `number` from 1; `names` are those of all parts."""
 
-    id: str
-    number: int
-    names: tuple[str, ...]
+    id: str  # the same in all parts
+    number: int  # the position of the part, from 1
+    names: tuple[str, ...]  # what each part is about, for people
 
 
 class CheckResult(msgspec.Struct, frozen=True):
-    """What came of a check: the number of rows that it found, of which `first` are a few, as JSON objects.
+    """What came of a check of rows."""
 
-    One that `warns` does not stop a change.
-    """
-
-    name: str
-    rows: int
-    warns: bool = False
-    first: tuple[str, ...] = ()
+    name: str  # the name of the check
+    rows: int  # how many rows it found: 0 if it passed
+    warns: bool = False  # it only warns
+    first: tuple[str, ...] = ()  # the first rows, as JSON in texts; none in the log
 
     @property
     def stops(self) -> bool:
@@ -82,62 +79,48 @@ def checks_said(results: Sequence[CheckResult]) -> str:
 
 
 class StreamRun(msgspec.Struct, frozen=True, rename="camel"):
-    """One run of a streaming query that writes to one root, from batch `first` to batch `last`.
+    """One run of a streaming query that writes to one root; for another root it has another entry."""
 
-    `run` is Spark's id of the run, empty if unknown; for another root it has another entry of its number.
-    `at` is when it committed the last batch (epoch ms). `is_over` is set by the next run of the query: a data
-    source is told nothing of an end.
-    """
-
-    query: str
-    run: str
-    first: int
-    last: int
-    at: int
-    is_over: bool = False
+    query: str  # the query's id
+    run: str  # Spark's id of the run, empty if Spark does not tell it
+    first: int  # its first batch with rows
+    last: int  # its last batch with rows
+    at: int  # when it committed that
+    is_over: bool = False  # a later run of the query has begun: a data source is told nothing of an end
 
 
 class Operation(Record, frozen=True, kw_only=True):
-    """One finished change. `time` is epoch milliseconds; `request` holds the arguments of the action.
+    """One finished change, a writer's commit, or a run of a stream.
 
-    `before` and `after` name the references that it moved, for people. `no_way_back` says why an undo does
-    not turn its `edits` round, or what does instead. `undoes` and `redoes` are tokens of operations. `group`
-    is set for a part of a change of many.
-
-    `checks` are those that were made of the rows that it published. `message` is what a person said of it;
-    `author` made it, if that is not the `user` of the process.
-
-    `stream` is set for a run of a stream, whose entry is written again with each batch.
-
-    A writer's commit has counts of records, and `landed`: False from before the commit until it is known that
-    it landed. None for every other change, which is logged when it is done.
+    An entry of a run is written again with each batch. A commit's is written before it, as not `landed`.
     """
 
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    number: int
-    token: str
-    action: str
-    request: dict[str, Any]
-    user: str
-    host: str
-    time: int
-    summary: str
-    before: str
-    after: str
-    edits: Edits | None = None
-    no_way_back: str | None = None
-    undoes: str | None = None
-    redoes: str | None = None
-    group: Group | None = None
-    checks: tuple[CheckResult, ...] | None = None
-    message: str | None = None
-    author: str | None = None
+    version: int = 1  # format
+    number: int  # the position in the log, from 1
+    token: str  # the token of the change
+    action: str  # what was asked for
+    request: dict[str, Any]  # with which arguments: what a redo plans again
+    user: str  # who
+    host: str  # where
+    time: int  # when it began
+    summary: str  # one sentence
+    before: str  # the references that it moved, before: for people
+    after: str  # and after
+    edits: Edits | None = None  # what it changed; missing where nothing of that can be turned round
+    no_way_back: str | None = None  # why an undo does not turn the edits round, or what does instead
+    undoes: str | None = None  # token of the operation that it undid
+    redoes: str | None = None  # token of the operation that it did again
+    group: Group | None = None  # which part of a change of many it was
+    checks: tuple[CheckResult, ...] | None = None  # what the checks of the rows that it published found
+    message: str | None = None  # why: what `--message` said
+    author: str | None = None  # who made it, if another than `user` was named
+    # of a write: whether it is known that its commit landed; missing for other changes
     landed: bool | None = None
-    records_added: int | None = None
-    records_removed: int | None = None
-    stream: StreamRun | None = None
+    records_added: int | None = None  # of a write: the records in the files that it added
+    records_removed: int | None = None  # of a write: the records in the files that it removed
+    stream: StreamRun | None = None  # of a run of a stream: its batches
 
     @property
     def is_undoable(self) -> bool:
@@ -300,7 +283,7 @@ def read_entries(files: Files, table: TablePath, entries: Sequence[Entry]) -> li
 def _has_landed(files: Files, table: TablePath, operation: Operation) -> bool | None:
     """None if nothing tells."""
     # Here, because it loads Avro, and is rarely needed.
-    from paimark.core.table.landed import Landed, fate_of
+    from paimark.core.table.commits import Landed, fate_of
 
     rows = operation.turned.rows
     if rows is None:

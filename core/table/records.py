@@ -221,7 +221,7 @@ class Snapshot(Record, frozen=True, kw_only=True):
 
 # Properties of snapshots: see `paimark.core.table.lineage.notes`.
 MESSAGE, AUTHOR = "paimark.message", "paimark.author"
-# A property of tags: see `paimark.core.table.manifests.apart`.
+# A property of tags: see `paimark.core.table.manifests.chain`.
 APART = "paimark.apart"
 
 
@@ -241,12 +241,11 @@ def is_same_commit(left: Snapshot, right: Snapshot) -> bool:
 
 
 class Point(Record, frozen=True, kw_only=True):
-    """A snapshot of a root. The delta manifest list tells it from a later snapshot with the same id.
+    """A snapshot of a root. The delta manifest list tells it from a later snapshot with the same id."""
 
-    The list's name is empty if only the id of the snapshot is known.
-    """
-
-    id: int
+    id: int  # the snapshot's id
+    # its `deltaManifestList`; empty where nothing is known of the snapshot but its id, as it expired
+    # before a change was recovered
     delta_manifest_list: str
 
     @property
@@ -271,6 +270,7 @@ class Tag(Snapshot, frozen=True, kw_only=True):
 class Consumer(Record, frozen=True, kw_only=True):
     """A registered reader of a root, and the first snapshot that it still has to read."""
 
+    # the first snapshot that is still needed: expiry keeps it and later ones
     next_snapshot: int
 
 
@@ -322,30 +322,31 @@ class TableSchema(Record, frozen=True, kw_only=True):
 
 
 class Savepoint(Record, frozen=True, kw_only=True):
-    """The full state of a table at one snapshot, kept even after that snapshot expired.
-
-    `snapshot_time` is the commit time of the saved snapshot (time travel compares it); `save_time` is when it
-    was saved; `record_count` is the snapshot's total; `branch` is where it was made.
-    `snapshot` is a copy of the saved snapshot's JSON, from which a lost tag can be created again, and
-    `schema_digest` tells the roots that can have that tag: their schemas up to `schema_id` have this digest.
-    """
+    """The full state of a table at one snapshot, kept even after that snapshot expired."""
 
     numbered: ClassVar[tuple[str, ...]] = (SAVEPOINT_PREFIX,)
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    id: int
-    saved_snapshot_id: int
-    schema_id: int
-    full_manifest_list: ListName
+    version: int = 1  # format
+    id: int  # the savepoint's id
+    saved_snapshot_id: int  # the snapshot
+    schema_id: int  # the snapshot's schema
+    full_manifest_list: ListName  # file name in `savepoint/`
+    # `totalRecordCount` of the snapshot: records, of which those of one key are merged when they are
+    # read
     record_count: int
-    save_time: int
-    snapshot_time: int
-    branch: str = "main"
-    verified_at: int | None = None
-    comment: str | None = None
+    save_time: int  # when it was saved
+    snapshot_time: int  # `timeMillis` of the snapshot: what time travel compares
+    branch: str = "main"  # where it was made, `main` for main
+    verified_at: int | None = None  # when it was proved that the tag came in time
+    comment: str | None = None  # the user's
+    # `manual`, `interval` (by `savepoint.create-interval`) or `safety` (before main gets other rows)
     created_by: str = "manual"
+    # the snapshot as it was written: the tag is made of it again, should it be lost
     snapshot: dict[str, Any] | None = None
+    # SHA-256 of schemas 0 to `schemaId` of its root, one after the other: each as JSON without blanks,
+    # keys sorted, `id` and `timeMillis` null, without the [options of branches](#branch-roots). A root
+    # whose schemas have another digest does not get the tag
     schema_digest: str | None = None
 
     def is_of(self, snapshot: Snapshot) -> bool:

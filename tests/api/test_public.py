@@ -48,6 +48,9 @@ READING = {
         "at": "(self, version: 'str | int | None' = None, *, branch: 'str | None' = None) -> 'Version'",
         "at_time": "(self, time: 'datetime | int', *, branch: 'str | None' = None) -> 'Version'",
         "branches": "(self) -> 'list[Branch]'",
+        "blame": "(self, condition: 'str | None' = None, *,"
+        " keys: 'Sequence[Mapping[str, object]] | None' = None, branch: 'str | None' = None)"
+        " -> 'list[Blamed]'",
         "history": "(self, key: 'Mapping[str, object]', *, branch: 'str | None' = None,"
         " limit: 'int | None' = None) -> 'list[RowChange]'",
         "holders": "(self, condition: 'str | None' = None, *, key: 'Mapping[str, object] | None' = None)"

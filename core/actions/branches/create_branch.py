@@ -82,11 +82,11 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class CreateBranchState(msgspec.Struct, frozen=True):
-    """The branch to create, and the tag of main that it starts from: for a snapshot, the pin that it gets."""
+    """The branch to create, and the tag of main that it starts from."""
 
-    name: str
-    tag: str
-    snapshot: int
+    name: str  # the branch
+    tag: str  # the tag of main that it is made from; for a snapshot the pin, which this change makes
+    snapshot: int  # the tag's snapshot
 
 
 class CreateBranch(Change[CreateBranchState]):

@@ -86,10 +86,10 @@ def _pins(files: Files, table: TablePath, name: str, to: str) -> dict[str, str]:
 
 
 class RenameBranchState(msgspec.Struct, frozen=True):
-    """The branch is called `to` in place of `name`."""
+    """The branch that gets another name."""
 
-    name: str
-    to: str
+    name: str  # its name before
+    to: str  # its new name
 
 
 class RenameBranch(RootMove[RenameBranchState]):

@@ -67,10 +67,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class RescueState(msgspec.Struct, frozen=True):
-    """The branch to make, and the ids of the commits for it."""
+    """The branch to make, and the commits for it."""
 
-    name: str
-    ids: tuple[int, ...]
+    name: str  # the branch to be made
+    ids: tuple[int, ...]  # the ids of the stray snapshots
 
 
 class RescueCommits(Change[RescueState]):

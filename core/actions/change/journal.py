@@ -41,19 +41,16 @@ N = TypeVar("N", bound=msgspec.Struct)
 
 
 class Journal(Record, frozen=True, kw_only=True):
-    """The lock file: `plan` as JSON, and the `state` from which `change` can be resumed. Never rewritten.
+    """The lock file, from which a change can be resumed. It is never rewritten."""
 
-    `change` names the kind of change. For an undo it differs from `action`.
-    """
-
-    version: int = VERSION
-    token: str
-    action: str
-    change: str
-    table: str
-    plan: dict[str, Any]
-    state: dict[str, Any]
-    owner: Owner
+    version: int = VERSION  # the journal's format
+    token: str  # the change's token
+    action: str  # what the user asked for, such as `undo`
+    change: str  # the kind of [change](#changes), such as `undo-replacement`
+    table: str  # `database.table`, a part in backticks where it has a dot, a backtick or blanks at its ends
+    plan: dict[str, Any]  # a [plan](#lock-and-journal): below
+    state: dict[str, Any]  # what it takes to go on: see [Changes](#changes)
+    owner: Owner  # the process that began it
 
     def planned(self) -> Plan:
         """The plan. Raises `Corrupt` when this version can't read it."""
@@ -64,16 +61,14 @@ class Journal(Record, frozen=True, kw_only=True):
 
 
 class JournalEntry(Record, frozen=True, kw_only=True):
-    """A finished step with its `data`; or, with an `owner`, the note that another process goes on from here.
+    """A finished step; or, with an `owner`, the note that another process goes on from here."""
 
-    `token` is that of the process which wrote it; `uuid` distinguishes its own entry from an equal one.
-    """
-
-    token: str
+    token: str  # of the process that wrote the entry: the journal's, or that of a recovery
+    # 32 random hex digits: tells the writer's own entry from an equal one when a store lost its answer
     uuid: str
-    step: str = ""
-    data: dict[str, Any] | None = None
-    owner: Owner | None = None
+    step: str = ""  # the step that ended; empty in an entry that takes over
+    data: dict[str, Any] | None = None  # what of the step is needed later
+    owner: Owner | None = None  # the process that takes over
 
 
 class TakenOver(Refused):

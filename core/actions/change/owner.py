@@ -32,18 +32,18 @@ _running: set[str] = set()
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A process that changes a table. `since` is epoch milliseconds.
+    """A process that changes a table."""
 
-    `machine` distinguishes hosts, reboots and containers with the same name; `process_start` distinguishes
-    the process from a later one with the same number (empty if the system does not provide it).
-    """
-
-    user: str
-    host: str
+    user: str  # login name, or `uid <n>`
+    host: str  # host name
+    # `<boot id>/<pid namespace>` on Linux, else the host name: tells apart hosts, reboots and
+    # containers
     machine: str
-    pid: int
+    pid: int  # process number
+    # the process's start in clock ticks since boot (field 22 of `/proc/<pid>/stat`); empty where the
+    # system does not say
     process_start: str
-    since: int
+    since: int  # when it began
 
     def __str__(self) -> str:
         return f"{self.user} on {self.host} (process {self.pid}), since {moment(self.since)}"

@@ -17,11 +17,11 @@ from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import others_since, written_later
+from paimark.core.actions.change.operations import written_by_others, written_later
 from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.release_pins import dependents
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, frees, raise_first
@@ -44,11 +44,11 @@ _SHOWN = 5
 class TargetState(msgspec.Struct, frozen=True):
     """A target as the journal has it: roots by branch (None: the table directory), records as written."""
 
-    tag_name: str
-    home: str | None
-    roots: tuple[str | None, ...]
-    tag: dict[str, Any] | None
-    savepoint: dict[str, Any] | None
+    tag_name: str  # the tag
+    home: str | None  # the root that it belongs to first
+    roots: tuple[str | None, ...]  # the roots that lose the tag
+    tag: dict[str, Any] | None  # the tag as written; null where it is gone
+    savepoint: dict[str, Any] | None  # the savepoint as written; null for a tag
 
 
 @dataclass(frozen=True)
@@ -350,7 +350,7 @@ class DeleteReference(Change[TargetState]):
             files.delete(target.table.savepoint(target.savepoint.id))
         paths = {root: root.tag(target.tag_name) for root in target.roots}
         if _TAGS_GONE not in hold.steps:
-            later = others_since(hold, paths.values())
+            later = written_by_others(hold, paths.values())
             for root, path in paths.items():
                 if path not in later and _is_still(files, root, target):
                     files.delete(path)

@@ -18,7 +18,7 @@ import msgspec
 
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import others_since
+from paimark.core.actions.change.operations import written_by_others
 from paimark.core.actions.checks import (
     changelog_refusals,
     feature_refusals,
@@ -128,14 +128,12 @@ def _end_refusals(files: Files, root: Root) -> list[Refusal]:
 
 
 class ExpireState(msgspec.Struct, frozen=True):
-    """The snapshots of `branch` (None: the table directory) before `end` expire; there were `count` of them.
+    """The snapshots that expire."""
 
-    `first_kept` is the snapshot `end`.
-    """
-
-    branch: str | None
-    end: int
-    count: int
+    branch: str | None  # the root
+    end: int  # snapshots below this id go
+    count: int  # how many there were
+    # the snapshot `end` of a branch: where it is another, so is the branch, and stays as it is
     first_kept: Point | None = None
 
 
@@ -176,7 +174,7 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root = self.work.files, self._root
         going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
         going = {each: path for each, path in going.items() if each < self.state.end}
-        later = others_since(hold, going.values())
+        later = written_by_others(hold, going.values())
         if later and self._is_end_as_planned():
             # Nobody has rolled the root back so far: a clock was set back.
             later = set()

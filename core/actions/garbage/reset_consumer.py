@@ -141,15 +141,12 @@ def _way_back(place: _Place, name: str) -> str:
 
 
 class ResetState(msgspec.Struct, frozen=True):
-    """Consumer `name` of `root` (None: the table directory) goes on at `to` (None: it is forgotten).
+    """The consumer that goes on elsewhere, or is forgotten."""
 
-    `before` is the text of its file; None if there was none.
-    """
-
-    root: str | None
-    name: str
-    to: int | None
-    before: str | None = None
+    root: str | None  # the branch; null: the table directory
+    name: str  # the consumer
+    to: int | None  # the snapshot that it reads next; null: it is forgotten
+    before: str | None = None  # its file until then; null: there was none
 
 
 class ResetConsumer(Change[ResetState]):

@@ -21,25 +21,21 @@ from paimark.core.table.records import Point, Record, Snapshot
 
 
 class MergeEvent(Record, frozen=True, kw_only=True):
-    """A merge or rollback, made by the commit `main` of `root` (None: the table directory), the target.
-
-    After a merge, the target has `branch` up to `head`; the merge itself started from `base_head` and
-    `base_main`. After a rollback, its rows are again those of its snapshot `to`, which is `then`. The names
-    say main because merges into another branch came later.
-    """
+    """A merge or rollback of main, or another branch: the names are of when only main was merged into."""
 
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    kind: Literal["merge", "rollback"]
-    root: str | None = None
-    main: Point
-    branch: str = ""
-    head: Point | None = None
+    version: int = 1  # format
+    kind: Literal["merge", "rollback"]  # `merge` or `rollback`. An undo of a commit is a rollback
+    root: str | None = None  # the root of the target: main's, or that of the branch that was merged into
+    main: Point  # the target's commit
+    branch: str = ""  # the branch that was merged; `main`: the table directory
+    head: Point | None = None  # its snapshot that the target has since
+    # the branch's snapshot that the merge started from; null if that was none of its own history
     base_head: Point | None = None
-    base_main: Point | None = None
-    to: int = 0
-    then: Point | None = None
+    base_main: Point | None = None  # the target's snapshot that it started from
+    to: int = 0  # the id whose rows the target has again
+    then: Point | None = None  # that snapshot
 
     @property
     def is_forward(self) -> bool:

@@ -12,7 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.merge.survey import Kind, Survey
-from paimark.core.actions.rewrite.column_compatibility import holds_all
+from paimark.core.actions.rewrite.columns import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in
 from paimark.core.actions.roots.guard_tags import guard
@@ -25,24 +25,23 @@ from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_com
 
 
 class MergeState(msgspec.Struct, frozen=True):
-    """Snapshots as written. `root` is the target's, and `main` its newest snapshot, `schema` its newest one.
+    """What both sides of a merge were when it began."""
 
-    `schemas` are those that it follows to, by id. `appended` are the branch's snapshots that a fast-forward
-    gives to it: they are recognized there even if another engine deleted the branch, and made another of its
-    name. `read_as` is the branch with whose definitions the base is read, if it is not the merged one: a
-    label, as `main`.
-    """
-
-    kind: Kind
-    branch: str
-    root: str | None
-    main: dict[str, Any]
-    head: dict[str, Any]
+    kind: Kind  # `nothing`, `fast-forward`, `append` or `keyed`
+    branch: str  # the branch that is merged
+    root: str | None  # the root of the target: main, or the branch that is merged into
+    main: dict[str, Any]  # the target's newest snapshot, as written
+    head: dict[str, Any]  # the branch's newest snapshot, as written
+    # the snapshot that the target has already: the branch's, or one that the branch has from others
     base: dict[str, Any]
-    main_base: dict[str, Any]
-    schema: str
-    schemas: tuple[tuple[int, str], ...] = ()
+    main_base: dict[str, Any]  # the target's snapshot that has it
+    schema: str  # the text of the target's newest schema
+    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that the target follows to
+    # of a fast-forward: the branch's snapshots that the target gets, as points. If another engine deletes
+    # the branch meanwhile, the target keeps those that it has, also if another branch gets the name
     appended: tuple[Point, ...] = ()
+    # the branch, or `main` for the table directory, with whose schemas the base is read; `""`: the branch
+    # that is merged
     read_as: str = ""
 
     @property

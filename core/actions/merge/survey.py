@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.checks import fingerprint, link_refusals
 from paimark.core.actions.merge.base import Base, base_of, main_that_it_brings
-from paimark.core.actions.plan import Refusal
+from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in, start_of
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
@@ -100,6 +100,7 @@ def survey_merge(
     if root == start.root:
         reason = f"{name} is main" if start.is_main else f"{name} is the branch to merge into,"
         raise Refused(f"{reason} of {table.full_name}", "Name another branch.")
+    raise_first([each for of in (root, start.root) for each in link_refusals(start.schema.options, of)])
     require_newest(files, root)
     head = choose(files, root, up_to)
     if head is None:

@@ -152,10 +152,10 @@ def _command(table: TablePath, thing: Protected, before: Protected | None) -> st
 
 
 class ProtectionState(msgspec.Struct, frozen=True):
-    """`thing` as it is to be protected, or no longer if it is not `wanted`."""
+    """What is to be protected, or no longer."""
 
-    thing: Protected
-    wanted: bool
+    thing: Protected  # the [protected thing](#protected)
+    wanted: bool  # whether it is protected afterwards
 
 
 class SetProtection(Change[ProtectionState]):

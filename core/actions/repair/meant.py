@@ -21,7 +21,7 @@ from paimark.core.working_directory import absolute
 
 _WAYS = ("where", "partition", "keys")
 # Of more keys the condition would be too long to plan.
-_MOST_KEYS = 1000
+MOST_KEYS = 1000
 _QUERIES = ("SELECT", "VALUES", "TABLE")
 _NO_PARTITION = ("NULL", "__DEFAULT_PARTITION__")
 
@@ -33,7 +33,7 @@ def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
         named = " and ".join(f"--{name}" for name in given)
         raise UsageError(
             f"{named} can't be together" if given else "It is not said which rows are meant",
-            "Give one of --where, --partition and --keys; `rollback` gives all rows back.",
+            "Give one of --where, --partition and --keys.",
         )
     [(name, text)] = given.items()
     if name == "where":
@@ -87,8 +87,8 @@ def keys_of(schema: TableSchema, text: str) -> list[Mapping[str, Any]]:
     found = [*_read_keys(keys, text)]
     if not found:
         raise UsageError("No key is named", "Write --keys 42,43.")
-    if len(found) > _MOST_KEYS:
-        raise UsageError(f"More than {_MOST_KEYS:,} keys are too many for one condition", "Use --where.")
+    if len(found) > MOST_KEYS:
+        raise UsageError(f"More than {MOST_KEYS:,} keys are too many for one condition", "Use --where.")
     for each in found:
         if set(each) != set(keys) or any(value is None for value in each.values()):
             raise UsageError(f"{json.dumps(each)} is no key of the table", f"Its key is {', '.join(keys)}.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Progress, Remark
-from paimark.core.actions.replace.takeover import Takeover
+from paimark.core.actions.replace.comparison import Takeover
 from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import (
     PARTS,
@@ -37,36 +37,34 @@ from paimark.core.table.records import Record
 class Replacement(Record, frozen=True, kw_only=True):
     """The state of a replacement in the journal, from which it is taken back or finished.
 
-    `previous` was main before (None: the table directory, which is then kept as branch `archive`). Snapshots
-    `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch. `earliest_hint`,
-    `branch_schema` and `main_schema` are the earlier contents of these files; `seen` describes main and
-    branch at the plan. The digests distinguish the copies from other files at their paths. `main_head` and
-    `main_tags` belong to a main that is to be dropped: it is kept if it got more later, because nobody agreed
-    to lose that. `shared` is the newest snapshot that both have.
+    The digests tell the copies from other files at their paths. A main that is to be dropped is kept if it
+    got more later, because nobody agreed to lose that.
     """
 
-    branch: str
-    previous: str | None = None
-    archive: str | None = None
-    first_older: int = 0
-    last_older: int = -1
-    tags: tuple[str, ...] = ()
-    schema_ids: tuple[int, ...] = ()
-    earliest_hint: str | None = None
-    branch_schema_id: int
-    branch_schema: str
-    main_schema_id: int
-    main_schema: str
-    branch_head: int | None = None
-    branch_head_digest: str = ""
+    branch: str  # the branch that becomes main
+    previous: str | None = None  # what was main
+    archive: str | None = None  # the branch that keeps the table directory's main
+    first_older: int = 0  # main's snapshots from here
+    last_older: int = -1  # to here are copied to the branch; none where this is lower
+    tags: tuple[str, ...] = ()  # main's tags that are copied to the branch
+    schema_ids: tuple[int, ...] = ()  # main's schemas that are copied to the branch
+    earliest_hint: str | None = None  # the branch's `EARLIEST` before
+    branch_schema_id: int  # the branch's newest schema
+    branch_schema: str  # its text before
+    main_schema_id: int  # main's newest schema
+    main_schema: str  # its text before
+    branch_head: int | None = None  # the branch's newest snapshot
+    branch_head_digest: str = ""  # fingerprint of its file
+    # of main: directory, newest snapshot and schema, all names, and the content of tags
     main_fingerprint: str = ""
-    seen: str = ""
+    seen: str = ""  # what the plan saw of both, for people
+    # fingerprints of the tags in `tags`, in their order; empty for one that is gone
     tag_digests: tuple[str, ...] = ()
-    drops_previous: bool = False
-    main_head: int = 0
-    main_head_digest: str = ""
-    main_tags: tuple[str, ...] = ()
-    shared: int = 0
+    drops_previous: bool = False  # the previous main is to be dropped
+    main_head: int = 0  # main's newest snapshot, 0 for none: what main gets later is not dropped
+    main_head_digest: str = ""  # fingerprint of that snapshot's file; empty for none
+    main_tags: tuple[str, ...] = ()  # main's tags: others are not dropped
+    shared: int = 0  # the newest snapshot that both have; 0 where that is not proven
 
     @property
     def older(self) -> range:

@@ -13,7 +13,7 @@ from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.rewrite.columns_again import columns_change, definition_of, stamped
+from paimark.core.actions.rewrite.columns import columns_change, definition_of, stamped
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
@@ -94,18 +94,16 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class RollbackState(msgspec.Struct, frozen=True):
-    """Main's newest snapshot when the rollback began, and the version that it goes back to, as written.
+    """Main's newest snapshot when the rollback began, and the version that it goes back to."""
 
-    `root` is main's; the version is read from `version_root` (None: the table directory).
-    """
-
-    root: str | None
-    head: dict[str, Any]
-    version: dict[str, Any]
-    version_root: str | None
-    name: str
-    schema: str
-    # The definition that main gets, if it gets one.
+    root: str | None  # main's root
+    head: dict[str, Any]  # main's newest snapshot, as written
+    version: dict[str, Any]  # the snapshot whose rows main gets, as written
+    version_root: str | None  # the root that has it
+    name: str  # what the user calls it
+    schema: str  # the text of main's newest schema
+    # the text of the definition that main gets before the rows: with columns of that version again,
+    # which main dropped or made narrower since
     new_schema: str | None = None
 
 

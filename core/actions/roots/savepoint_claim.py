@@ -50,30 +50,25 @@ CreatedBy = Literal["manual", "interval", "safety"]
 
 
 class Claim(Record, frozen=True, kw_only=True):
-    """A savepoint that is being made, and its owner.
-
-    `root` is the branch that gets the tag (None: the table directory). `tag_digest` is the SHA-256 of the
-    tag's bytes, `full_manifest_list` the name of the file to write. `group` is the change of many, if it is a
-    part of one.
-    """
+    """A savepoint that is being made, and its owner."""
 
     numbered: ClassVar[tuple[str, ...]] = (CLAIM_PREFIX,)
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    id: int
-    token: str
-    root: str | None = None
-    snapshot_id: int
-    tag_digest: str
-    full_manifest_list: ListName
-    save_time: int
-    comment: str | None = None
-    created_by: str
-    owner: Owner
-    group: Group | None = None
-    message: str | None = None
-    author: str | None = None
+    version: int = 1  # format
+    id: int  # the id that is claimed
+    token: str  # of the creation
+    root: str | None = None  # the root that gets the tag
+    snapshot_id: int  # the snapshot
+    tag_digest: str  # SHA-256 of the tag's bytes, in hexadecimal
+    full_manifest_list: ListName  # file name of the list to be written
+    save_time: int  # as in the savepoint
+    comment: str | None = None  # as in the savepoint
+    created_by: str  # as in the savepoint
+    owner: Owner  # the process that makes it
+    group: Group | None = None  # which part of a change of many it is: a [group](#operation-log)
+    message: str | None = None  # for the log, as in an [operation](#operation-log)
+    author: str | None = None  # likewise
 
 
 # Called after a savepoint is written and before its claim goes, so that a recovery calls it too.

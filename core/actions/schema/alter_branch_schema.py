@@ -86,14 +86,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class AlterState(msgspec.Struct, frozen=True):
-    """The definition to write, and the branch that gets it (None: the table directory).
+    """The definition to write, and what takes it back."""
 
-    `undo` are the changes that take it back, by their kind; None if some can't be taken back.
-    """
-
-    root: str | None
-    schema: str
-    description: str
+    root: str | None  # the branch
+    schema: str  # the whole text of the new `schema-<id>`
+    description: str  # what changes, for people
+    # the changes that take it back, by their kind; null: not all can be taken back
     undo: dict[str, str] | None = None
 
 

@@ -22,8 +22,6 @@ from paimark.core.actions.tables.moving import (
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import DroppedTable, new_drop
 
-ACTION = "drop-table"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """No arguments. Raises `Corrupt` if the table's branches can't be read."""
@@ -50,7 +48,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 class DropState(msgspec.Struct, frozen=True):
     """The id of the dropped table."""
 
-    id: str
+    id: str  # the id of the dropped table: what follows its name in the trash
 
 
 class DropTable(TableMove[DropState]):

@@ -30,7 +30,6 @@ from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import Tag, is_same_commit
 
-ACTION = "rename-tag"
 DELETED = "the tag of the old name is gone"
 
 
@@ -62,10 +61,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 class RenameState(msgspec.Struct, frozen=True):
     """The root that has the tag (None: the table directory), both names, and the text of the tag's file."""
 
-    root: str | None
-    name: str
-    to: str
-    tag: str
+    root: str | None  # the root that has the tag
+    name: str  # its name
+    to: str  # its new name
+    tag: str  # the text of its file
 
 
 class RenameTag(Change[RenameState]):

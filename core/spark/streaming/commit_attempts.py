@@ -20,9 +20,8 @@ import msgspec
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.spark.streaming.offsets import mark_of
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.landed import Landed
+from paimark.core.table.commits import Landed, Overwritten, states_since
 from paimark.core.table.layout import STREAM_PREFIX, Root, TablePath
-from paimark.core.table.lineage.commits import Overwritten, states_since
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.manifests.files import names_any
@@ -36,27 +35,21 @@ _LOOK_BACK = 1000
 
 
 class Attempt(Record, frozen=True, kw_only=True):
-    """An attempt to commit a batch of a query as snapshot `snapshot` of `branch` (None: the table directory).
-
-    `uuid` identifies the snapshot. `file` is a data file of it, relative to the warehouse. `time` is epoch
-    milliseconds. `planned` distinguishes the batch from another with its number: a hash of the offsets that
-    Spark writes before it runs the batch; None if they can't be read. `operation` is the token of the run in
-    the operation log.
-    """
+    """An attempt to commit a batch of a query as a snapshot."""
 
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    query: str
-    batch: int
-    branch: str | None = None
-    snapshot: int
-    uuid: str
-    file: str
-    time: int
-    planned: str | None = None
-    landed: bool = False
-    operation: str | None = None
+    version: int = 1  # format
+    query: str  # the query's id: from its checkpoint, or the option `query-id`
+    batch: int  # the micro-batch's number
+    branch: str | None = None  # the root
+    snapshot: int  # the id of the snapshot
+    uuid: str  # the same as in the file's name
+    file: str  # a data file of the batch, relative to the warehouse
+    time: int  # when it was tried
+    planned: str | None = None  # the SHA-256 of `offsets/<batch>` in the checkpoint, where it can be read
+    landed: bool = False  # the snapshot was created
+    operation: str | None = None  # token of its run in the [operation log](#operation-log)
 
     def path(self, table: TablePath) -> str:
         return table.stream_attempt(self.query, self.batch, self.uuid)

@@ -35,7 +35,7 @@ _RENEWED_S = 60.0
 class StreamConsumer(Consumer, frozen=True, kw_only=True):
     """A consumer with the exact position, which Paimon's readers ignore."""
 
-    position: StreamPosition | None = msgspec.field(default=None, name="paimarkPlace")
+    position: StreamPosition | None = msgspec.field(default=None, name="paimarkPlace")  # where it stands
 
 
 def consumer_id(options: Mapping[str, str]) -> str | None:

@@ -16,22 +16,16 @@ from paimark.core.table.records import Snapshot
 
 
 class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A position after a snapshot of a root: all up to it has been read. Snapshot 0 is before the first.
+    """A position after a snapshot of a root: all up to it has been read. Snapshot 0 is before the first."""
 
-    `branch` is None for the table directory. `uuid` is empty if the commit is unknown. With `is_full` nothing
-    has been read: next comes the whole state at this snapshot. With `pieces` only so many pieces have been
-    read: of the whole state, or else of this snapshot's changes. `last` is a data file of the last of them.
-    With `since` the whole state is read without the files of that snapshot's state.
-    """
-
-    branch: str | None
-    snapshot: int
-    uuid: str
-    is_full: bool = msgspec.field(default=False, name="full")
-    pieces: int = 0
-    last: str = ""
-    since: int = 0
-    since_uuid: str = ""
+    branch: str | None  # the root, when it was written; the file's own root counts
+    snapshot: int  # read up to here; 0 is before the first
+    uuid: str  # the snapshot's `uuid`, or the name of its delta manifest list; empty where it is not known
+    is_full: bool = msgspec.field(default=False, name="full")  # the whole state at this snapshot comes next
+    pieces: int = 0  # so many pieces of it, or of the snapshot's changes, have been read
+    last: str = ""  # a data file of the last of them
+    since: int = 0  # the whole state is read without the files of this snapshot's
+    since_uuid: str = ""  # what tells that snapshot
 
     @property
     def is_inside(self) -> bool:

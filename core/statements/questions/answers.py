@@ -12,21 +12,21 @@ import msgspec
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress, context_of
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
-from paimark.core.actions.row_checks.versions import check_version
+from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
 from paimark.core.figures import counted, moment
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import arguments_of
-from paimark.core.statements.questions.blame import Blame
+from paimark.core.statements.questions.blame import Blame, unknown_said
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
 from paimark.core.statements.questions.holders import Holders, sentence
 from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import CheckResult, checks_said
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.calls import read_call
 
 Row = tuple[str | int | None, ...]
@@ -109,17 +109,13 @@ def _history(context: Context, table: TablePath, values: Mapping[str, object], t
 
 def _blame(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
     unknown = 0
-    for key, version, commit in Blame(
-        context, table, text_argument(values, "branch"), str(values["keys"])
-    ).find(tell):
+    for key, version, commit in Blame(context, table, text_argument(values, "branch"), values).find(tell):
         unknown += commit is None
         told: Row = (None,) * 4
         if version is not None and commit is not None:
             told = version.name, moment(commit.time_millis), written_by(commit), commit.commit_user
         yield msgspec.json.encode(key).decode(), *told
-    if not unknown:
-        return ""
-    return f"{counted(unknown, 'row')} came before the oldest snapshot that is left, or one of many since"
+    return unknown_said(unknown)
 
 
 def _holders(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
@@ -203,7 +199,12 @@ QUESTIONS: Mapping[str, Question] = {
         _history,
     ),
     "blame": Question(
-        (Text("keys", "Keys as restore-rows takes them: 42, 43; or JSON.", required=True), _BRANCH),
+        (
+            Text("keys", "Keys as restore-rows takes them: 42, 43; or JSON."),
+            Text("where", "Or the rows of a condition: price < 0."),
+            Text("partition", "Or those of partitions: day=2026-05-01."),
+            _BRANCH,
+        ),
         {"key": "string", "version": "string", "time": "string", "writer": "string", "user": "string"},
         _blame,
     ),

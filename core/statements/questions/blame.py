@@ -13,10 +13,12 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.repair.meant import keys_of, meant_rows
+from paimark.core.actions.repair.meant import MOST_KEYS, keys_of, meant_rows
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.errors import FileMissing, UsageError
+from paimark.core.figures import counted
 from paimark.core.quoting import quoted
 from paimark.core.spark.protocol import Version as Rows
 from paimark.core.statements.questions.history import may_hold
@@ -33,24 +35,29 @@ _BATCH, _MOST_COMMITS = 20, 200
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The rows of `keys`, as `restore-rows` takes them, on one root."""
+    """The rows of `arguments`: `keys`, `where` or `partition`, as `restore-rows` takes them, on one root."""
 
     context: Context
     table: TablePath
     branch: str | None
-    keys: str
+    arguments: Mapping[str, object]
 
     def find(self, progress: Progress) -> Iterator[tuple[Mapping[str, Any], Version | None, Snapshot | None]]:
         """Each row that is there, by its key, with the commit that wrote it last; None if that is not known.
 
-        A table without a primary key is refused, and so is what is no key. Raises the engine's error.
+        A table without a primary key is refused, and so is what is no key, and a condition of too many rows.
+        Raises the engine's error.
         """
         files, root = self.context.files, branch_root(self.context.files, self.table, self.branch)
         start = start_in(files, root, is_main=self.branch is None)
         if not start.schema.primary_keys:
             raise UsageError(f"{self.table.full_name} has no primary key: its rows are not told apart", "")
-        where = meant_rows(start.schema, {"keys": self.keys})
-        candidates, told = self._candidates(start), set[bytes]()
+        where = meant_rows(start.schema, self.arguments)
+        if keys := text_argument(self.arguments, "keys"):
+            meant = keys_of(start.schema, keys)
+        else:
+            meant, where = self._meant(start, where, progress)
+        candidates, told = self._candidates(start, meant), set[bytes]()
         while True:
             batch = list(islice(candidates, _BATCH))
             rows = run_query(self.context, start, *self._query(start, batch, where), progress)
@@ -65,10 +72,26 @@ class Blame:
         for key in there.keys() - told:
             yield there[key]["k"], None, None
 
+    def _meant(
+        self, start: RewriteBase, where: str, progress: Progress
+    ) -> tuple[list[Mapping[str, Any]], str]:
+        """The keys of the rows that satisfy a condition now, and the condition that they are meant in SQL.
+
+        A commit's rows are asked by key: some columns of a row may be of an older commit.
+        """
+        keys, now = _keys(start), {_NOW: version_of(start.root, start.head.snapshot)}
+        # Without the alias, Spark would take WHERE for one.
+        those = f"FROM {_NOW} AS {_NOW} WHERE {where}"
+        sql = f"SELECT struct({keys}) AS k {those} LIMIT {MOST_KEYS + 1}"
+        rows = run_query(self.context, start, now, sql, progress)
+        if len(rows) > MOST_KEYS:
+            raise UsageError(f"More than {MOST_KEYS:,} rows satisfy the condition", "Narrow it.")
+        return [each["k"] for each in rows], f"({keys}) IN (SELECT {keys} {those})"
+
     def _query(
         self, start: RewriteBase, batch: Sequence[tuple[Version, Snapshot, tuple[str, ...]]], where: str
     ) -> tuple[dict[str, Rows], str]:
-        keys = f"struct({', '.join(map(quoted, start.schema.primary_keys))}) AS k"
+        keys = f"struct({_keys(start)}) AS k"
         found = {_NOW: version_of(start.root, start.head.snapshot)}
         parts = [f"SELECT {keys}, 0 AS n FROM {_NOW} WHERE {where}"]
         for version, snapshot, names in batch:
@@ -78,10 +101,12 @@ class Blame:
         told = " UNION ALL ".join(parts)
         return found, f"SELECT k, max(n) AS n FROM ({told}) GROUP BY k HAVING min(n) = 0 ORDER BY k"
 
-    def _candidates(self, start: RewriteBase) -> Iterator[tuple[Version, Snapshot, tuple[str, ...]]]:
+    def _candidates(
+        self, start: RewriteBase, meant: Sequence[Mapping[str, Any]]
+    ) -> Iterator[tuple[Version, Snapshot, tuple[str, ...]]]:
         """The newest commits that may have written one of the keys, each with its files that may hold one."""
         files, count, newer = self.context.files, 0, start.head.snapshot.id
-        tests = [may_hold(start.schema, _texts(each)) for each in keys_of(start.schema, self.keys)]
+        tests = [may_hold(start.schema, _texts(each)) for each in meant]
         for version in reversed(versions(files, start.root, None, None)):
             snapshot = snapshot_of(self.context, start.root, version)
             if snapshot is None or version.snapshot_id < newer - 1 or count == _MOST_COMMITS:
@@ -102,6 +127,17 @@ class Blame:
             if names:
                 count += 1
                 yield version, snapshot, names
+
+
+def unknown_said(rows: int) -> str:
+    """What is said of rows whose commit is not known; nothing of none."""
+    if not rows:
+        return ""
+    return f"{counted(rows, 'row')} came before the oldest snapshot that is left, or one of many since"
+
+
+def _keys(start: RewriteBase) -> str:
+    return ", ".join(map(quoted, start.schema.primary_keys))
 
 
 def _texts(key: Mapping[str, Any]) -> dict[str, str]:

@@ -17,56 +17,47 @@ NO_ROWS = Point(id=0, delta_manifest_list="")
 
 
 class MainEdit(Record, frozen=True, kw_only=True):
-    """Another root became main: the branch `after` instead of `before` (None: the table directory).
+    """Another root became main."""
 
-    `head` was the newest snapshot of the new main then. It got copies of the snapshots `first_copied` to
-    `last_copied` of the one before, and of its tags `copied_tags`. With `was_dropped` that one is gone.
-    """
-
-    before: str | None = None
-    after: str | None = None
-    head: int | None = None
-    was_dropped: bool = False
-    first_copied: int = 0
-    last_copied: int = -1
-    copied_tags: tuple[str, ...] = ()
+    before: str | None = None  # the branch that was main; null: the table directory
+    after: str | None = None  # the branch that became main
+    head: int | None = None  # its newest snapshot then
+    was_dropped: bool = False  # the main before was dropped
+    first_copied: int = 0  # it has copies of the snapshots of the main before, from here
+    last_copied: int = -1  # to here
+    copied_tags: tuple[str, ...] = ()  # and of these tags
 
 
 class MovedRoot(Record, frozen=True, kw_only=True):
-    """The root `before` (None: the table directory) is the branch `after` now.
+    """A root has another name now."""
 
-    `schema` is its newest schema, before stock retention was switched off in it.
-    """
-
-    before: str | None = None
-    after: str
-    schema_id: int | None = None
-    schema: str | None = None
+    before: str | None = None  # the old name of the branch; null: the table directory
+    after: str  # the new name
+    schema_id: int | None = None  # its newest schema
+    schema: str | None = None  # the text of that, before retention was switched off
 
 
 class RowsEdit(Record, frozen=True, kw_only=True):
-    """The root `root` got other rows by the commit `after`; `before` is None if it had no snapshot.
-
-    `same_as` is the commit whose rows `after` has: of an undo, of a write that was redone, of a compaction.
-    It is `NO_ROWS`, with id 0, if there are none. `branch` is the source of rows that were merged,
-    `to` the version that a rollback restored. `schema_id` is the newest definition from before, if it may
-    have lost columns. With `is_write` a writer committed, to any branch, or a branch was merged into another
-    than main; all others move main. A run of a stream made several `commits`; it `is_mixed` if others
-    committed between them.
+    """A root got other rows by a commit.
 
     `now` is not in the log: for an undo, the newest commit with the rows of `after`; for a redo, of `before`.
     """
 
-    root: str | None = None
-    before: Point | None = None
-    after: Point
+    root: str | None = None  # the root; null: the table directory
+    before: Point | None = None  # its newest snapshot before. Null, which only a write may have: it had none
+    after: Point  # the commit
+    # the commit whose rows that has: of an undo, of a write that was done again, of a compaction. With
+    # the id 0: no rows
     same_as: Point | None = msgspec.field(default=None, name="as")
-    branch: str = ""
-    to: str | None = None
-    schema_id: int | None = None
+    branch: str = ""  # the branch that was merged
+    to: str | None = None  # the version that a rollback went to
+    schema_id: int | None = None  # of a merge or an overwrite: the newest definition before
+    # a writer committed to `root`, which need not be main; or `branch` was merged into `root`, which was not
+    # main
     is_write: bool = False
-    commits: int = 1
-    is_mixed: bool = False
+    commits: int = 1  # how many commits a run of a stream made there
+    is_mixed: bool = False  # others committed between them
+    # only in the `state` of a change: the newest commit from which this can be undone, or redone
     now: Point | None = None
 
     def __post_init__(self) -> None:
@@ -87,52 +78,42 @@ class RowsEdit(Record, frozen=True, kw_only=True):
 
 
 class HistoryEdit(Record, frozen=True, kw_only=True):
-    """The root `root` ends at `after` instead of `before`: the branch `kept_as` has what came later.
+    """A root ends earlier than before: a branch has what came later."""
 
-    A person called the snapshot `to`.
-    """
-
-    root: str | None = None
-    before: Point
-    after: Point
-    to: str
-    kept_as: str
+    root: str | None = None  # the root; null: the table directory
+    before: Point  # its newest snapshot before
+    after: Point  # the one with which it ends
+    to: str  # what a person called that
+    kept_as: str  # the branch that has what came later
 
 
 class MadeEdit(Record, frozen=True, kw_only=True):
-    """A tag (of `branch` as a person gave it, None: main), a savepoint or a branch was made.
+    """A tag, a savepoint or a branch was made. An undo deletes nothing that was changed since."""
 
-    A tag that was renamed `was` called otherwise. `state` is the fingerprint of the thing: an undo deletes
-    nothing that was changed since.
-    """
-
-    what: Literal["tag", "savepoint", "branch"]
-    name: str
-    branch: str | None = None
-    was: str | None = None
-    state: str
+    what: Literal["tag", "savepoint", "branch"]  # `tag`, `savepoint` or `branch`
+    name: str  # its name; of a savepoint its id
+    branch: str | None = None  # where a tag is; null: main
+    was: str | None = None  # the name of a tag before it was renamed
+    state: str  # fingerprint of what was made
 
 
 class SchemaEdit(Record, frozen=True, kw_only=True):
-    """The definition of `branch` (None: main) was altered. `back` are the changes that take it back.
+    """The definition of a branch was altered."""
 
-    `state` is the fingerprint of the definition.
-    """
-
-    branch: str | None = None
-    back: dict[str, Any]
-    state: str
+    branch: str | None = None  # whose definition; null: main
+    back: dict[str, Any]  # the changes that take it back, by their kind
+    state: str  # fingerprint of the definition
 
 
 class Edits(Record, frozen=True, kw_only=True):
     """What an operation changed, by kind: an undo turns it round."""
 
-    main: MainEdit | None = None
-    moved: MovedRoot | None = None
-    rows: RowsEdit | None = None
-    history: HistoryEdit | None = None
-    made: MadeEdit | None = None
-    schema: SchemaEdit | None = None
+    main: MainEdit | None = None  # another root became main
+    moved: MovedRoot | None = None  # a root got another name
+    rows: RowsEdit | None = None  # a root got other rows by a commit
+    history: HistoryEdit | None = None  # a root ends at an earlier snapshot
+    made: MadeEdit | None = None  # a tag, a savepoint or a branch was made, or a tag renamed
+    schema: SchemaEdit | None = None  # a definition was altered
 
     def __post_init__(self) -> None:
         if self.main and not (self.main.was_dropped or self.main.before or self.moved):

@@ -17,20 +17,17 @@ ProtectedKind = Literal["branch", "tag", "savepoint"]
 
 
 class Protected(Record, frozen=True, kw_only=True):
-    """A protected thing, by name: a savepoint's is its number. `branch` is that of a tag.
-
-    `main` is whichever branch is main.
-    """
+    """A protected thing, by name. `main` is whichever branch is main."""
 
     newest: ClassVar[int | None] = 1
 
-    version: int = 1
-    what: ProtectedKind
-    name: str
-    branch: str | None = None
-    reason: str
-    user: str
-    time: int
+    version: int = 1  # format
+    what: ProtectedKind  # `branch`, `tag` or `savepoint`
+    name: str  # its name, `main` for whichever branch is main; a savepoint's number
+    branch: str | None = None  # of a tag: its branch, `main` as above
+    reason: str  # why, for people
+    user: str  # who protected it
+    time: int  # when
 
     @property
     def thing(self) -> tuple[str, str, str | None]:

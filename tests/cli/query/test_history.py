@@ -132,6 +132,15 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
     assert "1 row came before the oldest snapshot that is left" in ran.err
     failed = history("sql", "CALL sys.blame('past.rows', keys => '1')")
     assert failed.code == 1 and "has no primary key" in failed.err
+    # Of the rows of a condition only keys count: 5 was above it in snapshot 2, too, before it was changed.
+    told = history("blame", "past.keys", "--where", "price >= 0")
+    assert [line.split()[:2] for line in told.out.splitlines()[2:]] == [["id=9", "snapshot.5"], ["id=5"]]
+    assert told.out.splitlines()[2].endswith("pypaimon 2.1.0") and "1 row came before" in told.err
+    [row, _] = history("blame", "past.keys", "--keys", "9,5", "--output", "json").rows
+    assert (row["key"], row["snapshot_id"], row["version"]) == ({"id": 9}, 5, "snapshot.5")
+    assert history("blame", "past.keys", "--keys", "1").out == "No such row is there now.\n"
+    assert "It is not said which rows" in history("blame", "past.keys").err
+    assert "`nix` cannot be resolved" in history("blame", "past.keys", "--where", "nix = 1").err
 
 
 def test_no_older_commit_is_blamed_for_one_that_expires_meanwhile(history: Paimark, past: Path) -> None:
@@ -155,6 +164,9 @@ def test_python_has_the_changes(past: Path, engine: Engine, monkeypatch: pytest.
     assert [(each.version, each.change, each.old) for each in found] == [
         ("snapshot.8", "removed", ({"id": 1, "price": -1.0},))
     ]
+    [blamed] = table.blame(keys=[{"id": 9}, {"id": 1}])
+    assert (blamed.key, blamed.snapshot_id, blamed.version) == ({"id": 9}, 5, "snapshot.5")
+    assert [each.version for each in table.blame("id = 5")] == [None]
 
 
 def test_rows_without_a_key(history: Paimark) -> None:
