@@ -6,7 +6,7 @@ there. A branch also has main up to its fork.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from paimark.core.actions.merge.history import MergeEvent, merged
 from paimark.core.once import once
@@ -88,15 +88,19 @@ class Ancestry:
         there = None if side is None else side.record(point.id)
         return there is not None and point.is_of(there)
 
-    def newest_common(self, one: States, other: States, more: States) -> States:
-        """The states that both have, and `more`, without those that another of them has."""
+    def newest_common(
+        self, one: States, other: States, more: States, counts: Callable[[Point], bool]
+    ) -> States:
+        """The states that both have, and `more`, if they count, without those that another of them has."""
         common = {
             label: min(one[label], other[label], key=lambda each: each.id) for label in one.keys() & other
         }
         for label, point in more.items():
             if label not in common or common[label].id < point.id:
                 common[label] = point
-        common = {label: point for label, point in common.items() if self.may_have(label, point)}
+        common = {
+            label: point for label, point in common.items() if self.may_have(label, point) and counts(point)
+        }
         for label in sorted(common):
             point, others = common[label], {name: each for name, each in common.items() if name != label}
             if any(self.has(name, each).get(label, _NONE).id >= point.id for name, each in others.items()):

@@ -18,7 +18,7 @@ from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests.chain import comes_from
 from paimark.core.table.manifests.manifests import read_manifest_list
-from paimark.core.table.records import Snapshot, point_of
+from paimark.core.table.records import Point, Snapshot, point_of
 from paimark.core.text import lowered
 
 
@@ -45,7 +45,7 @@ def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = No
     Raises `Refused` if nothing tells it, or if no single state is the newest that both have; `Corrupt`.
     """
     known, main = events(files, target.root.table), main_root(files, target.root.table)
-    if target.root == main and all(each.root == main.branch for each in known):
+    if target.root == main and all(_was_main(main, each.root) for each in known):
         # Nothing was ever merged but into main: no other branch has anything of this one.
         return _by_name(files, target, branch, known)
     head, newest = head or branch.lineage.latest(), target.lineage.latest()
@@ -57,9 +57,22 @@ def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = No
         found = _by_name(files, target, branch, known)
     except Refused as error:
         found = error
-    has = _states(ancestry, target, branch, newest, found)
+    by_merge = merged(files, target.root, branch.root.label, known)
+    besides = None
+    if by_merge is not None and isinstance(found, Base) and not by_merge.head.is_of(found.state):
+        # That was another branch of this name.
+        by_merge, besides = None, (target.root.label, branch.root.label)
+    has = ancestry.has(target.root.label, point_of(newest), besides)
     brings = ancestry.has(branch.root.label, point_of(head))
-    common = ancestry.newest_common(has, brings, _shared(ancestry, target, branch, has, brings))
+
+    def counts(point: Point) -> bool:
+        """What the target took back can come again, though its own history has it, after a fast-forward."""
+        if by_merge is None or not by_merge.is_taken_back:
+            return True
+        kept = has.get(branch.root.label, by_merge.head)
+        return point.id <= kept.id or not ancestry.is_in(branch.root.label, point)
+
+    common = ancestry.newest_common(has, brings, _shared(ancestry, target, branch, has, brings), counts)
     if len(common) > 1:
         names = listed([f"{label} up to snapshot {each.id}" for label, each in common.items()], "branch")
         place = place_of(files, target.root)
@@ -82,21 +95,15 @@ def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = No
     )
 
 
+def _was_main(main: Root, branch: str | None) -> bool:
+    """Whether it is main, the table directory, or an archive of what was main."""
+    return branch in (main.branch, None) or is_archive(branch)
+
+
 def _or_raised(found: Base | Refused) -> Base:
     if isinstance(found, Refused):
         raise found
     return found
-
-
-def _states(
-    ancestry: Ancestry, target: Side, branch: Side, newest: Snapshot, found: Base | Refused
-) -> States:
-    """What the target has. If what it had of the branch was of another one of its name, that is left out."""
-    besides, name = None, branch.root.label
-    known = merged(ancestry.files, target.root, name, ancestry.events)
-    if known is not None and isinstance(found, Base) and not known.head.is_of(found.state):
-        besides = (target.root.label, name)
-    return ancestry.has(target.root.label, point_of(newest), besides)
 
 
 def _shared(ancestry: Ancestry, target: Side, branch: Side, has: States, brings: States) -> States:

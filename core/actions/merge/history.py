@@ -17,7 +17,7 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import root_exists
-from paimark.core.table.records import Point, Record, Snapshot
+from paimark.core.table.records import Point, Record, Snapshot, point_of
 
 
 class MergeEvent(Record, frozen=True, kw_only=True):
@@ -118,9 +118,27 @@ def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf
             return msgspec.structs.replace(each, root=to.branch)
         return _called(each, main, to) if each.head and after < each.head.id <= until else each
 
-    now = [moved(each) for each in known]
+    parted = {index: part for index, each in enumerate(known) if (part := _before(files, main, each, after))}
+    now = list[MergeEvent]()
+    for index, each in enumerate(known):
+        now += [parted[index]] if index in parted and parted[index] not in known else []
+        now.append(moved(each))
     if now != known:
         _write(files, main.table, now)
+
+
+def _before(files: Files, main: Root, event: MergeEvent, after: int) -> MergeEvent | None:
+    """The part of a fast-forward that stays, if main is parted in the midst of it."""
+    start = event.base_main
+    if event.root != main.branch or not event.is_forward or start is None or event.main.is_lost:
+        return None
+    if not start.id < after < event.main.id:
+        return None
+    [data] = files.read_many([main.snapshot(after)])
+    if data is None:
+        return None
+    at = point_of(Snapshot.from_json(data, main.snapshot(after)))
+    return msgspec.structs.replace(event, main=at, head=at)
 
 
 def _called(event: MergeEvent, source: Root, target: Root) -> MergeEvent:

@@ -150,6 +150,7 @@ class Model:
 
 @unhurried(100)
 @given(STEPS)
+@example([("branch", 0), ("branch", 0), ("forward", 0), ("cut", 1), ("back", 0)])
 @example([("branch", 0), ("forward", 0), ("cut", 0), ("forward", 0), ("cut", 0)])
 def test_what_main_has_of_a_branch_is_known_whatever_was_done(steps: list[Step]) -> None:
     with TemporaryDirectory() as directory:
