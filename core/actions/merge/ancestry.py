@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from paimark.core.actions.merge.history import MergeEvent, merged
+from paimark.core.actions.merge.history import MergeEvent, events, merged
+from paimark.core.actions.names import is_archive
+from paimark.core.errors import Refused
 from paimark.core.once import once
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.main_branch import main_root, root_exists
-from paimark.core.table.records import Point, point_of
+from paimark.core.table.records import Point, Snapshot, point_of
 
 # States by the names of their branches, of each branch the newest.
 States = dict[str, Point]
@@ -88,6 +90,27 @@ class Ancestry:
         there = None if side is None else side.record(point.id)
         return there is not None and point.is_of(there)
 
+    def shared(self, target: Side, branch: Side, has: States, brings: States) -> States:
+        """States that both have by their own histories, whatever was merged. Raises `Refused`."""
+        shared = {}
+        fork = find_fork(target, branch)
+        there = branch.record(fork.snapshot_id) if fork.is_proven and fork.snapshot_id is not None else None
+        if there is not None:
+            shared[branch.root.label] = point_of(there)
+        for one, other, side in ((has, brings, branch), (brings, has, target)):
+            for label in one.keys() - other.keys():
+                if self.is_in(side.root.label, one[label]):
+                    shared[side.root.label] = max(
+                        one[label], shared.get(side.root.label, one[label]), key=lambda each: each.id
+                    )
+                elif self.side(label) is None and (label == MAIN or is_archive(label)):
+                    raise Refused(
+                        f"{target.root.label} or {branch.root.label} of {target.root.table.full_name} has "
+                        "commits of an earlier main, which is gone: what the other has of them can't be told",
+                        "Write the rows yourself, or replace main with the branch.",
+                    )
+        return shared
+
     def newest_common(
         self, one: States, other: States, more: States, counts: Callable[[Point], bool]
     ) -> States:
@@ -109,3 +132,21 @@ class Ancestry:
 
 
 _NONE = Point(id=-1, delta_manifest_list="")
+
+
+def main_that_it_brings(files: Files, target: Side, branch: Side, head: Snapshot) -> tuple[int, int] | None:
+    """The newest snapshots of main that a branch and its target have, if the branch has a later one.
+
+    None if one of both is main: a merge into another branch brings no commits of main by the way. What of
+    main a branch has is then always known, also once others are gone.
+    """
+    main, newest = main_root(files, target.root.table), target.lineage.latest()
+    if main in (target.root, branch.root) or newest is None:
+        return None
+    known = events(files, target.root.table)
+    ancestry = Ancestry(files, target.root.table, known, target, branch)
+    ours = ancestry.has(branch.root.label, point_of(head)).get(main.label)
+    theirs = ancestry.has(target.root.label, point_of(newest)).get(main.label)
+    if ours is None or (theirs is not None and ours.id <= theirs.id):
+        return None
+    return ours.id, 0 if theirs is None else theirs.id

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from paimark.core.actions.merge.ancestry import Ancestry, States
+from paimark.core.actions.merge.ancestry import Ancestry
 from paimark.core.actions.merge.history import Merged, MergeEvent, events, merged
 from paimark.core.actions.names import is_archive
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.figures import listed
 from paimark.core.quoting import quoted, quoted_if_needed, shell_line
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import MAIN, Root
+from paimark.core.table.layout import Root
 from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests.chain import comes_from
@@ -72,7 +72,7 @@ def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = No
         kept = has.get(branch.root.label, by_merge.head)
         return point.id <= kept.id or not ancestry.is_in(branch.root.label, point)
 
-    common = ancestry.newest_common(has, brings, _shared(ancestry, target, branch, has, brings), counts)
+    common = ancestry.newest_common(has, brings, ancestry.shared(target, branch, has, brings), counts)
     if len(common) > 1:
         names = listed([f"{label} up to snapshot {each.id}" for label, each in common.items()], "branch")
         place = place_of(files, target.root)
@@ -104,46 +104,6 @@ def _or_raised(found: Base | Refused) -> Base:
     if isinstance(found, Refused):
         raise found
     return found
-
-
-def _shared(ancestry: Ancestry, target: Side, branch: Side, has: States, brings: States) -> States:
-    """States that both have by their own histories, whatever was merged. Raises `Refused`."""
-    shared = {}
-    fork = find_fork(target, branch)
-    there = branch.record(fork.snapshot_id) if fork.is_proven and fork.snapshot_id is not None else None
-    if there is not None:
-        shared[branch.root.label] = point_of(there)
-    for one, other, side in ((has, brings, branch), (brings, has, target)):
-        for label in one.keys() - other.keys():
-            if ancestry.is_in(side.root.label, one[label]):
-                shared[side.root.label] = max(
-                    one[label], shared.get(side.root.label, one[label]), key=lambda each: each.id
-                )
-            elif ancestry.side(label) is None and (label == MAIN or is_archive(label)):
-                raise Refused(
-                    f"{target.root.label} or {branch.root.label} of {target.root.table.full_name} has "
-                    "commits of an earlier main, which is gone: what the other has of them can't be told",
-                    "Write the rows yourself, or replace main with the branch.",
-                )
-    return shared
-
-
-def main_that_it_brings(files: Files, target: Side, branch: Side, head: Snapshot) -> tuple[int, int] | None:
-    """The newest snapshots of main that a branch and its target have, if the branch has a later one.
-
-    None if one of both is main: a merge into another branch brings no commits of main by the way. What of
-    main a branch has is then always known, also once others are gone.
-    """
-    main, newest = main_root(files, target.root.table), target.lineage.latest()
-    if main in (target.root, branch.root) or newest is None:
-        return None
-    known = events(files, target.root.table)
-    ancestry = Ancestry(files, target.root.table, known, target, branch)
-    ours = ancestry.has(branch.root.label, point_of(head)).get(main.label)
-    theirs = ancestry.has(target.root.label, point_of(newest)).get(main.label)
-    if ours is None or (theirs is not None and ours.id <= theirs.id):
-        return None
-    return ours.id, 0 if theirs is None else theirs.id
 
 
 def _by_name(files: Files, target: Side, branch: Side, record: Sequence[MergeEvent]) -> Base:

@@ -8,7 +8,8 @@ from typing import Literal
 import msgspec
 
 from paimark.core.actions.checks import fingerprint, link_refusals
-from paimark.core.actions.merge.base import Base, base_of, main_that_it_brings
+from paimark.core.actions.merge.ancestry import main_that_it_brings
+from paimark.core.actions.merge.base import Base, base_of
 from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in, start_of
 from paimark.core.actions.roots.json_edit import with_options

@@ -14,7 +14,8 @@ from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.merge.base import base_of, main_that_it_brings
+from paimark.core.actions.merge.ancestry import main_that_it_brings
+from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.merge.history import MergeEvent
 from paimark.core.errors import Refused
 from paimark.core.storage.local import LocalFiles
