@@ -27,9 +27,8 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kinds import adding_refusals
-from paimark.core.table.manifests.binary_row import INTEGERS
 from paimark.core.table.manifests.manifests import ManifestEntry
-from paimark.core.table.manifests.partitions import RowTexts, sql_timestamp
+from paimark.core.table.manifests.partitions import INTEGERS, RowTexts, sql_timestamp
 from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.statement import Statement

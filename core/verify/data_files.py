@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, Self
 
 from paimark.core import figures
-from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.context import with_progress
 from paimark.core.errors import FileMissing, PaimarkError
 from paimark.core.storage.files import Files
 from paimark.core.storage.limits import AT_ONCE_BYTES, MOST_BYTES, TooLarge

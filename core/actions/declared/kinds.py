@@ -1,6 +1,6 @@
 """The kinds of arguments: how each is written, and what the console's row under the cursor gives for it.
 
-`paimark.core.actions.known_names` has the values to choose from.
+`paimark.core.actions.names` has the values to choose from.
 """
 
 from __future__ import annotations

@@ -149,11 +149,9 @@ def root_to_delete(files: Files, root: Root, kept: frozenset[str] = frozenset())
     )
 
 
-def drop_root(
-    context: Context, hold: Hold, root: Root, progress: Progress, count: FileCount | None = None
-) -> Removed:
-    """Delete the files that only this root keeps, then the root. Idempotent. `count`: as in `drop_files`."""
-    removed = drop_files(context, hold, root, progress, count)
+def drop_root(context: Context, hold: Hold, root: Root, progress: Progress) -> Removed:
+    """Delete the files that only this root keeps, then the root. Idempotent."""
+    removed = drop_files(context, hold, root, progress)
     remove_root(context.files, root)
     progress(f"removed branch {root.label}")
     return removed

@@ -32,8 +32,6 @@ from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.manifests import iceberg
 from paimark.core.table.names import near_or_all_names, parse_table_name, split_name
 
-ACTION = "rename-table"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `to`, a name in the same database, or `database.name`. Raises `UsageError`, `Corrupt`."""

@@ -22,7 +22,7 @@ from paimark.core.actions.declared.kinds import (
     TagName,
     Text,
 )
-from paimark.core.actions.known_names import known_names
+from paimark.core.actions.names import known_names
 from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS
 

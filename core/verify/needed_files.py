@@ -8,15 +8,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
-from paimark.core.actions.context import Progress
-from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.context import Progress, with_progress
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.manifests.files import manifest_list_paths
-from paimark.core.table.manifests.fold import Fold, Uses
+from paimark.core.table.manifests.held_files import Fold, Runs, Uses, add
 from paimark.core.table.manifests.manifests import file_facts, index_facts, manifest_facts, read_in_batches
-from paimark.core.table.manifests.runs import Runs, add
 from paimark.core.verify.versions import StoredVersion, Versions, same_state
 
 

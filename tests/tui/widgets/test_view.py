@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from paimark.core.errors import Refused
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.filters import RowFilter, plain_words, read_filter
-from paimark.tui.widgets.grid.row_order import SortOrder, arrange
+from paimark.tui.widgets.grid.view import SortOrder, arrange
 
 COLUMNS = [GridColumn("id", "number"), GridColumn("name"), GridColumn("any")]
 CELL = st.one_of(st.none(), st.integers(-5000, 5000), st.text("abAB ", max_size=4), st.booleans())
