@@ -49,8 +49,8 @@ check: setup ## lint, format, types, import rules, and how large the product is
 methods: setup ## write the Python methods of the declared actions again
 	@$(python) -m tests.api.methods
 
-tables: setup ## write the field tables of docs/table-format.md again
-	@$(python) -m tests.packaging.field_tables
+tables: setup ## write the tables in docs/ that are made from the code again
+	@$(python) -m tests.packaging.tables
 
 screenshots: setup ## take the pictures and the recording in screenshots/ from the real console
 	@$(python) -m tests.tui.screenshots

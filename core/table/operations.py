@@ -148,7 +148,8 @@ class Operation(Record, frozen=True, kw_only=True):
         if edits.head is not None and edits.head.to:
             return f"{self.action} to {edits.head.to}"
         if edits.rows is not None and edits.rows.is_write:
-            return f"{self.action} of {edits.rows.snapshots}"
+            merged = f"{edits.rows.branch} into {edits.rows.root}"
+            return f"{self.action} of {edits.rows.snapshots if edits.rows.is_plain_write else merged}"
         return f"{self.action} of {self.branch}" if self.branch else self.action
 
     @property
@@ -282,7 +283,7 @@ def read_entries(files: Files, table: TablePath, entries: Sequence[Entry]) -> li
 def _has_landed(files: Files, table: TablePath, operation: Operation) -> bool | None:
     """None if nothing tells."""
     # Here, because it loads Avro, and is rarely needed.
-    from paimark.core.table.landed import Landed, fate_of
+    from paimark.core.table.commits import Landed, fate_of
 
     rows = operation.turned.rows
     if rows is None:

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from paimark.core import errors
+from tests.packaging.tables import ARCHITECTURE, with_packages
 
 CHECKOUT = Path(__file__).parents[2]
 PRODUCT = ["core", "tui", "paimark"]
 TOPS = [*PRODUCT, "tests", "benchmarks"]
-ARCHITECTURE = CHECKOUT / "docs/architecture.md"
 GLOSSARY = CHECKOUT / "docs/glossary.md"
 CONTRIBUTING = CHECKOUT / "CONTRIBUTING.md"
 PAGES = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/*.md")])
@@ -83,9 +83,21 @@ def test_each_package_says_what_it_is_for() -> None:
     assert [name for name, docstring in docstrings.items() if not docstring] == []
 
 
+def test_each_package_says_with_which_module_to_begin() -> None:
+    """Names beside the package's own modules are dotted, and so are those of functions."""
+    wrong = list[str]()
+    for name, place in packages("core", "tui"):
+        docstring = ast.get_docstring(tree(place / "__init__.py")) or ""
+        begin = " ".join(each for each in docstring.split("\n\n")[1:] if each.startswith("Begin"))
+        named = set(re.findall(r"`([a-z]\w*)(?:\.py)?`", begin)) - {"paimark"}
+        wrong += [f"{name}: {each}" for each in named if not is_there(f"{name}.{each}")]
+    assert wrong == []
+
+
 def test_each_package_is_on_the_map() -> None:
     page = ARCHITECTURE.read_text()
-    assert [name for name, _ in packages(*PRODUCT) if f"`{name}`" not in page] == []
+    assert with_packages(page) == page, "Run `make tables`."
+    assert [name for name, _ in packages(*PRODUCT) if f"| `{name}` |" not in page] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -49,10 +49,10 @@ from paimark.core.table.records import (
     Tag,
 )
 from tests.actions.acting import ORDERS, context_on, done
-from tests.packaging.field_tables import EDITS, PATH, WRITTEN, states, with_tables
+from tests.packaging.tables import EDITS, FORMAT, WRITTEN, states, with_fields
 from tests.storage.wrapped import Wrapped
 
-PAGE = PATH.read_text()
+PAGE = FORMAT.read_text()
 STEPS = {
     *(journal.CHECKED, journal.COMMITTED, journal.NOT_COMMITTED),
     *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE, release_pins.RELEASES),
@@ -64,7 +64,7 @@ STEPS = {
 
 
 def test_the_tables_are_those_of_the_code() -> None:
-    assert with_tables(PAGE) == PAGE, "Run `make tables`."
+    assert with_fields(PAGE) == PAGE, "Run `make tables`."
 
 
 def test_every_field_has_a_meaning() -> None:

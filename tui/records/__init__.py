@@ -1,4 +1,4 @@
-"""The rows of grids: their records, their marks and actions, and the location history.
+"""The rows of grids: their records, their marks and actions.
 
-Begin with `sources` (the data of a grid) and `record_key` (the identity of a record).
+Begin with `sources`, the data of a grid.
 """

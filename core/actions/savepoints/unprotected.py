@@ -20,7 +20,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
-from paimark.core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
+from paimark.core.table.manifests.chain import INSTEAD, endangered, marked_unless_proven
 from paimark.core.table.manifests.files import missing_of, snapshot_facts
 from paimark.core.table.records import Savepoint, Snapshot, is_apart
 from paimark.core.table.savepoints import SavepointManager, has_schemas_of, tagged_savepoints
@@ -162,7 +162,7 @@ def _made_in(files: Files, table: TablePath, savepoint: Savepoint) -> Root | Non
 def _means_the_same(files: Files, main: Root, savepoint: Savepoint, snapshot: Snapshot) -> bool:
     """Whether main has each schema of the savepoint's files, with the same content.
 
-    Savepoints of earlier versions have no digest. But schema 0 is the same in every root of a table.
+    Without a digest only schema 0 counts: it is the same in every root of a table.
     """
     is_known = has_schemas_of(files, main, savepoint)
     if is_known is False:

@@ -19,8 +19,8 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
-from paimark.core.actions.rewrite.columns_again import (
+from paimark.core.actions.rewrite.columns import (
+    column_refusals,
     columns_change,
     definition_of,
     stamped,
@@ -37,12 +37,11 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.actions.undo.by_hand import by_hand
-from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, by_hand, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import only_compacted_since
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.commits import only_compacted_since
 from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
@@ -195,7 +194,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         A write merged none.
         """
         edit, now = self._edit, self.moved[1]
-        if edit.is_write or edit.before is None:
+        if edit.is_plain_write or edit.before is None:
             return
         event = merge_history.MergeEvent(
             kind="rollback", root=edit.root, main=now, to=edit.before.id, then=edit.before
@@ -334,7 +333,7 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
         except FileMissing:
             return []
         steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
-    if not going_back.edit.is_write:
+    if not going_back.edit.is_plain_write:
         steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
     return steps
 

@@ -1,4 +1,4 @@
 """Parse the statements that need no Spark: CALL, ALTER TABLE, INSERT, SHOW, and those that make a view.
 
-Begin with `alters` or `calls`; `paimark.core.travel.parse` has `kinds` and `uses`, which come before.
+Begin with `alters` or `calls`; `paimark.core.travel.parse` comes before.
 """

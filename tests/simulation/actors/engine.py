@@ -42,7 +42,7 @@ from paimark.core.spark.writing.target import (
     require_unchanged,
 )
 from paimark.core.spark.writing.write_log import write_log
-from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
@@ -430,8 +430,7 @@ def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keye
 
 
 def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:
-    assert head.branch is not None
-    merged[first_name(head.branch)] = (_identity(head), made)
+    merged[first_name(head.branch or "main")] = (_identity(head), made)
 
 
 def _of(snapshot: Mapping[str, Any]) -> Identity:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from paimark.core.actions.registry import Action
 from paimark.core.actions.row_checks.check_file import THIS
-from paimark.core.statements.trying.try_script import TRY_SCRIPT
+from paimark.core.statements.try_script import TRY_SCRIPT
 from tests.simulation.actors.edits import file_of
 from tests.simulation.formats import VALUE, Rows
 from tests.simulation.judging.expected import Sides, keyed_merge, unkeyed_merge

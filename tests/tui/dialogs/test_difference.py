@@ -14,14 +14,14 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.core.travel.diff.compared import Fitted
+from paimark.core.text import Fitted
 from paimark.core.travel.diff.diff import make_difference
 from paimark.core.travel.diff.rows import DiffRow
 from paimark.core.travel.diff.versions import parse_version
 from paimark.tui.dialogs.difference import shown
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
-from paimark.tui.dialogs.difference.reading import DifferenceReading
-from paimark.tui.dialogs.difference.taking_back import why_not
+from paimark.tui.dialogs.difference.page import DifferenceReading
+from paimark.tui.dialogs.difference.shown import why_not
 from paimark.tui.panes.query import QueryPane
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table

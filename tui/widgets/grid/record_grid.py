@@ -26,8 +26,7 @@ from paimark.tui.named_keys import unfilter_hint
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.arranging import Arranging, Cursor, Painter
 from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
-from paimark.tui.widgets.grid.row_order import SortOrder
-from paimark.tui.widgets.grid.view import View
+from paimark.tui.widgets.grid.view import SortOrder, View
 from paimark.tui.widgets.lines import Painted
 
 # The edge at which the cursor would leave the grid: the owner of the grid decides what happens then.
@@ -284,7 +283,7 @@ class RecordGrid(Painted, can_focus=True):
     # Order
 
     async def action_filter(self) -> None:
-        from paimark.tui.widgets.grid.filter_line import FilterLine, filter_example
+        from paimark.tui.widgets.clean_input import FilterLine, filter_example
 
         await FilterLine(self, self.order.text, self.filter, filter_example(self._only_words)).open()
 
