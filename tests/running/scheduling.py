@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 _WITH_ENGINE = 2
 # Fewer files of them than this are not worth another start.
 _WORTH_A_START = 20
+ENGINE, ANOTHER_SPARK, NO_SPARK = "the suite's engine", "another Spark", "no Spark"
 # The fixtures that start Java for all tests of a process. A wrong guess costs time, and nothing else.
-_ANOTHER_SPARK = re.compile(
-    r"\b(spark_of_library|spark_here|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]|library\.ways"
-)
-_ENGINE = re.compile(r"\b(engine|judge)\b[:,)]|with_engine")
-ENGINE, ANOTHER_SPARK, NO_SPARK = "engine", "another spark", "no spark"
+_NEEDS = {
+    ANOTHER_SPARK: re.compile(
+        r"\b(spark_of_library|spark_here|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]|library\.ways"
+    ),
+    ENGINE: re.compile(r"\b(engine|judge)\b[:,)]|with_engine"),
+}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -68,6 +70,6 @@ class SparkApart(LoadScopeScheduling):  # type: ignore[misc]
     def _kind(self, file: str) -> str:
         if file not in self._kinds:
             text = Path(self.config.rootpath, file).read_text()
-            found = ANOTHER_SPARK if _ANOTHER_SPARK.search(text) else ENGINE if _ENGINE.search(text) else NO_SPARK
-            self._kinds[file] = found
+            kinds = (kind for kind, needs in _NEEDS.items() if needs.search(text))
+            self._kinds[file] = next(kinds, NO_SPARK)
         return self._kinds[file]

@@ -142,6 +142,7 @@ def test_a_run_of_small_batches_goes_to_the_end_and_is_held_by_its_place(
     assert ids(shop) == [1, 2, 3, 4, 5, 5]
 
 
+@pytest.mark.long
 def test_each_run_of_a_query_is_an_operation(streaming: InThisProcess, shop: Path) -> None:
     feed(shop, [row(1)], [row(2)])
     assert streaming.run(from_files(shop)) == ""
@@ -158,6 +159,7 @@ def test_each_run_of_a_query_is_an_operation(streaming: InThisProcess, shop: Pat
     )
 
 
+@pytest.mark.long
 def test_the_watermark_of_a_query_is_in_its_snapshots(streaming: InThisProcess, shop: Path) -> None:
     feed(shop, *([row(number) | {"at": 1_700_000_000 - number}] for number in (3, 1, 2)))
     pump = replace(from_files(shop), schema="id LONG, said STRING, at TIMESTAMP", timed_by="at")
@@ -214,6 +216,7 @@ def test_upserts_come_from_several_tasks(streaming: InThisProcess, shop: Path, j
     assert len(list(shop.glob("shop.db/keyed/bucket-0/data-*"))) == 2
 
 
+@pytest.mark.long
 def test_a_writer_of_a_branch_notices_nothing_of_a_replacement(streaming: InThisProcess, shop: Path) -> None:
     context = context_on(shop)
     say(shop, 0, table="shop.out")

@@ -71,7 +71,8 @@ def counting(warehouse: Path, spark_here: Spark, monkeypatch: pytest.MonkeyPatch
     counting, send = Counting(spark_here, warehouse), GatewayClient.send_command
 
     def counted(client: Any, command: str, *more: Any, **by_name: Any) -> Any:
-        # Java forgets what Python forgets when a collector comes by; and somebody looks how far a statement is.
+        # Java forgets what Python forgets when a collector comes by. And somebody looks how far a statement
+        # is.
         if not command.startswith(MEMORY_COMMAND_NAME) and "progress" not in threading.current_thread().name:
             counting.calls += 1
         return send(client, command, *more, **by_name)
