@@ -1,9 +1,10 @@
-"""Clean text from a table before it is shown: it may be hostile to a terminal, or to its reader."""
+"""Text for a terminal: cleaned, as a table's may be hostile to it or to a reader, and fitted into cells."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 # C0 and C1 controls, DEL, halves of surrogate pairs, line and paragraph separators, bidirectional marks,
 # overrides and isolates, fillers, tags, and every other character that takes no room and shows nothing.
@@ -26,6 +27,11 @@ _NOT_IN_NAMES = (
     f"[{_HOSTILE}\u200c\u200d\ufe0e\ufe0f\U000e0100-\U000e01ef"
     "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 )
+ELLIPSIS = "…"
+# The fewest cells in which both ends of a text are kept.
+_FEWEST_BOTH = 8
+# How many characters stay before a difference, and how many after its first one if there is room.
+_BEFORE_DIFFERENCE, _AFTER_DIFFERENCE = 3, 8
 
 
 def clean_text(value: object) -> str:
@@ -124,3 +130,134 @@ def distinct(names: Sequence[str], alike: Callable[[str], str] = str) -> list[st
         taken.add(alike(unique))
         result.append(unique)
     return result
+
+
+def width_of(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _pieces(text: str, width: int) -> list[str]:
+    from rich.cells import chop_cells
+
+    return chop_cells(text, width) or [""]
+
+
+def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> str:
+    """Exactly `width` cells: padded, or cut with an ellipsis at its end or in its `middle`."""
+    if text.isascii() and len(text) <= width:
+        return text.rjust(width) if right else text.ljust(width)
+    text = cut_middle(text, width) if middle else cut(text, width)
+    padding = " " * (width - width_of(text))
+    return padding + text if right else text + padding
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` cells, with an ellipsis for the part that was cut."""
+    if width_of(text) <= width:
+        return text
+    if width <= 1:
+        return ELLIPSIS[:width]
+    return _pieces(text, width - 1)[0] + ELLIPSIS
+
+
+def cut_middle(text: str, width: int) -> str:
+    """At most `width` cells, cut so that both ends stay: names often differ in their last word only."""
+    if width_of(text) <= width:
+        return text
+    # An end of two or three letters is no help.
+    if width < _FEWEST_BOTH:
+        return cut(text, width)
+    head = _pieces(text, width - 1 - (width - 1) // 2)[0]
+    tail = _pieces(text[::-1], width - 1 - width_of(head))[0][::-1]
+    return f"{head}{ELLIPSIS}{tail}"
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Lines of at most `width` cells, broken at blanks if there are any; at least one line."""
+    lines: list[str] = []
+    line = " " * min(len(text) - len(text.lstrip(" ")), width - 1)
+    first = True
+    for word in text.lstrip(" ").split(" "):
+        candidate = line + word if first else f"{line} {word}"
+        first = False
+        if width_of(candidate) <= width:
+            line = candidate
+            continue
+        if line:
+            lines.append(line)
+        *whole, line = _pieces(word, max(1, width))
+        lines.extend(whole)
+    return [*lines, line]
+
+
+class Fitted(str):
+    """A text that is not just cut at its end."""
+
+    __slots__ = ()
+
+    def fitted(self, width: int) -> str:
+        """Clean text of at most `width` cells."""
+        return cut(clean_text(self[: width + 1]), width)
+
+    def fits(self, width: int) -> bool:
+        return len(self) <= width and width_of(clean_text(self)) <= width
+
+
+class Compared(Fitted):
+    """A text that others are compared with. `marks` are the ascending positions at which it begins to differ
+    from one of them, or others among themselves; `longest` is the length of the longest.
+    """
+
+    marks: tuple[int, ...]
+    longest: int
+
+    def __new__(cls, text: str, marks: tuple[int, ...], longest: int) -> Compared:
+        made = super().__new__(cls, text)
+        made.marks, made.longest = marks, longest
+        return made
+
+    def fitted(self, width: int) -> str:
+        if self.fits(width):
+            return clean_text(self)
+        return cut(_around(self, self.marks, self.longest, width), width)
+
+
+def compared(texts: Sequence[str]) -> list[Compared]:
+    """The texts, each with the positions of the differences."""
+    pairs = combinations(dict.fromkeys(texts), 2)
+    marks = tuple(sorted({_first_difference(*pair) for pair in pairs}))
+    longest = max(map(len, texts), default=0)
+    return [Compared(text, marks, longest) for text in texts]
+
+
+def _first_difference(one: str, other: str) -> int:
+    """The length of their common beginning, by bisection: a text may have megabytes."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _around(text: str, marks: tuple[int, ...], longest: int, width: int) -> str:
+    """The first mark and the last in a text of about `width` characters, which may be too long."""
+    after = min(_AFTER_DIFFERENCE, width // 3)
+    if not marks or marks[-1] + after < width:
+        return clean_text(text[: width + 1])
+    first, last = marks[0], marks[-1]
+    # With an ellipsis at both ends.
+    if last - first + _BEFORE_DIFFERENCE + 2 < width:
+        # The same beginning for all of them, so that they stay one below the other.
+        start = max(0, min(first - _BEFORE_DIFFERENCE, longest - (width - 1)))
+        return (ELLIPSIS if start else "") + clean_text(text[start : start + width + 1])
+    start, half = last - _BEFORE_DIFFERENCE, (width - 1) // 2
+    head = cut(_around(text[:start], (first,), start, half), half).removesuffix(ELLIPSIS)
+    return head + ELLIPSIS + clean_text(text[start : start + width])

@@ -113,7 +113,7 @@ class Table(TableActions):
         The checks are those of a `file`, else of the table's own: `checks/<database>.<table>.sql` beside the
         configuration. Spark makes them. Raises `UsageError` for a file that is none.
         """
-        from paimark.core.actions.row_checks.versions import check_version
+        from paimark.core.actions.row_checks.checking import check_version
 
         with self._session.acting() as context:
             _, results = check_version(context, self._path, version, file, context.progress)
@@ -128,7 +128,7 @@ class Table(TableActions):
         merge, replace or no; `name` is the branch's. Raises as the actions do: main is then as it was, and
         the branch stays.
         """
-        from paimark.core.statements.trying.try_script import TRY_SCRIPT
+        from paimark.core.statements.try_script import TRY_SCRIPT
 
         given = {"file": file, "check": check, "publish": publish, "name": name}
         checked = checked_arguments(TRY_SCRIPT, given)

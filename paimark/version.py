@@ -56,7 +56,7 @@ class Version:
         """
         import pyarrow as pa
 
-        from paimark.core.spark.datasource.table_rows import arrow_schema, row_batches
+        from paimark.core.spark.datasource.paimon import arrow_schema, row_batches
 
         scan = self._scan(columns, limit)
         return pa.Table.from_batches(list(row_batches(scan, limit)), arrow_schema(scan))
@@ -67,7 +67,7 @@ class Version:
         """The rows of `to_arrow`, read batch by batch: reading a batch can raise the errors of `to_arrow`."""
         import pyarrow as pa
 
-        from paimark.core.spark.datasource.table_rows import arrow_schema, row_batches
+        from paimark.core.spark.datasource.paimon import arrow_schema, row_batches
 
         scan = self._scan(columns, limit)
         return pa.RecordBatchReader.from_batches(arrow_schema(scan), row_batches(scan, limit))

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+_NEW_SEEDS = "new seeds"
 _LEFT_OUT = pytest.StashKey[list[str]]()
 
 
@@ -24,9 +25,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
     No deadline: examples write files, and a busy machine is no fault of theirs.
     """
-    settings.register_profile("the same each time", derandomize=True, deadline=None)
-    settings.register_profile("new seeds", derandomize=False, deadline=None, print_blob=True)
-    settings.load_profile("new seeds" if config.getoption("--long") else "the same each time")
+    short = "the same each time"
+    settings.register_profile(short, derandomize=True, deadline=None, max_examples=35)
+    settings.register_profile(_NEW_SEEDS, derandomize=False, deadline=None, print_blob=True)
+    settings.load_profile(_NEW_SEEDS if config.getoption("--long") else short)
+
+
+def unhurried(examples: int) -> settings:
+    """So many generated examples, however slow the machine is; without `--long` a third of them."""
+    is_long = settings.get_current_profile_name() == _NEW_SEEDS
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    return settings(
+        max_examples=examples if is_long else max(1, examples // 3),
+        deadline=None,
+        suppress_health_check=slow,
+    )
 
 
 def long_but(cases: Iterable[Any], *short: str, name: Callable[[Any], str] = str) -> list[Any]:

@@ -56,7 +56,7 @@ def _sit(settings: Settings) -> Console:
     try:
         console.run(mouse=settings.mouse)
     finally:
-        from paimark.tui.terminal.lending import leave_for_good
+        from paimark.tui.terminal.other_programs import leave_for_good
 
         leave_for_good()
         hurried, changes, ends = threading.Event(), [*session.changes], list[str]()
@@ -109,7 +109,7 @@ def _bind_own(console: Console, settings: Settings) -> None:
 
 def key_rows(keys: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """(id, keys, effect) of each binding, with these keys rebound. Raises `UsageError`."""
-    from paimark.tui.keys.listing import key_rows
+    from paimark.tui.keys.rebinding import key_rows
 
     return key_rows(keys, _scopes())
 

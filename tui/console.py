@@ -14,12 +14,12 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingsMap, BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from paimark.core.cells import cut
 from paimark.core.config import Settings
 from paimark.core.figures import counted, seconds
+from paimark.core.text import cut
 from paimark.tui.keymap import ANYWHERE, hidden
 from paimark.tui.keys.bindings import latin
 from paimark.tui.keys.early_keys import ClosingKey, EarlyKeys, Typed
@@ -33,7 +33,7 @@ from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
 from paimark.tui.styled_app import StyledApp
 from paimark.tui.terminal.escape_key import apart, read_any_bytes, read_escape, toggle
-from paimark.tui.terminal.key_order import Cancellable, is_bound, settled
+from paimark.tui.terminal.key_order import Cancellable, act, bind, is_bound, keymap, settled
 from paimark.tui.terminal.leaving import keep_quiet
 from paimark.tui.terminal.sent_cells import SparingApp
 from paimark.tui.theme import THEMES, best_theme, make_theme, wants_no_colors
@@ -196,19 +196,11 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
     async def _do(self, event: Typed) -> None:
         focused, screen = self.focused, self.screen
-        if not isinstance(event, events.Key) or not await self._acted_on(event):
+        if not isinstance(event, events.Key) or not await act(self, event):
             await super().on_event(event)
         await settled(focused or screen)
         if screen not in self.screen_stack:
             self._closing_key.closed(event)
-
-    async def _acted_on(self, event: events.Key) -> bool:
-        """Run the binding of a key; return whether it has one. Text is left to the focused widget."""
-        if await self._check_bindings(event.key, priority=True):
-            return True
-        focused = self.focused
-        is_text = focused is not None and focused.check_consume_key(event.key, event.character)
-        return not is_text and await self._check_bindings(event.key)
 
     async def on_thread_result(self, event: ThreadResult) -> None:
         delivered = event.deliver()
@@ -293,7 +285,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         everywhere = [*self.BINDINGS, *self._own_keys]
         of_dialog = dialog_sections(self.screen)
         sections = of_dialog or key_sections(everywhere, self.browse.tabs.current)
-        shown = [(title, rebound(keys, self._keymap)) for title, keys in sections]
+        shown = [(title, rebound(keys, keymap(self))) for title, keys in sections]
         await self.push_screen(HelpScreen(shown, is_whole=not of_dialog))
 
     async def action_jobs(self) -> None:
@@ -315,8 +307,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
         from paimark.tui.keys.rebinding import shown_keys
         from paimark.tui.screens.contexts import context_entries, opening_entry
-        from paimark.tui.screens.palette.entries import entries
-        from paimark.tui.screens.palette.own_entries import own_entries
+        from paimark.tui.screens.palette_entries import entries, own_entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None
@@ -326,7 +317,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         own = own_entries(self, () if self.no_color else THEMES)
         own += context_entries(self.session, self.say, self._switch_to)
         own.append(opening_entry(self.session, self.say, self._switch_to))
-        keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
+        keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], keymap(self))
 
         def offered() -> list[PaletteEntry]:
             self.browse.tables.learn()
@@ -340,7 +331,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
         self._own_keys = bindings
         self._own_commands = OwnCommands(self, self.session, self.browse.tabs, self.say, commands)
-        self._bindings.key_to_bindings.update(BindingsMap(bindings).key_to_bindings)
+        bind(self, bindings)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "command" and self._own_commands is not None:
@@ -365,7 +356,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:
-        from paimark.tui.terminal.lending import unmoved_by_ctrl_c, why_to_stay
+        from paimark.tui.terminal.other_programs import unmoved_by_ctrl_c, why_to_stay
 
         if why := why_to_stay(is_changing=bool(self.session.changes)):
             self.say(why, "warn")
@@ -378,7 +369,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         from paimark.tui.tour.tour import make_tour
 
         if self._tour is None:
-            self._tour = make_tour(self, self.session, self.browse, self.say, self.BINDINGS, self._keymap)
+            self._tour = make_tour(self, self.session, self.browse, self.say, self.BINDINGS, keymap(self))
         return self._tour
 
     async def action_tour(self, what: str = "start") -> None:

@@ -12,7 +12,8 @@ from paimark.core.cancelling import to_the_end
 from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.regular_files import is_in_the_way
 from paimark.core.storage.files import Files
-from paimark.core.table.follow_ups.options import STORAGE
+from paimark.core.table.definition.kind_signs import chain_branches
+from paimark.core.table.follow_ups import STORAGE
 from paimark.core.table.layout import CHANGELOG_PREFIX, MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.text import has_halves, whole_number
@@ -180,6 +181,16 @@ def read_along(files: Files, root: Root) -> Mapping[str, str]:
     """
     options = newest_options(files, root)
     return {name: options[name] for name in _READ_ALONG if options.get(name, "").strip()}
+
+
+def link_refusals(options: Mapping[str, str], branch: Root) -> list[Refusal]:
+    """Why a branch stays apart from main, which has these options: main is a chain, and shows its rows."""
+    full, delta = chain_branches(options)
+    if not full or branch.branch not in (full, delta):
+        return []
+    reason = f"Branch {branch.label} is a part of the chain of {branch.table.full_name} (chain-table.enabled)"
+    hint = "Main shows its rows already: rows of main's own would hide the chain's."
+    return [Refusal(reason, hint)]
 
 
 def newest_options(files: Files, root: Root) -> Mapping[str, str]:

@@ -1,17 +1,19 @@
-"""The context of an action: the warehouse, the user, and where progress and the audit log go."""
+"""The context of an action: the warehouse, the user, where progress and the audit log go; how far it is."""
 
 from __future__ import annotations
 
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from paimark.core.cancelling import check_cancelled
 from paimark.core.config import Settings, state_directory
 from paimark.core.durations import parse_duration
+from paimark.core.figures import whole_seconds
 from paimark.core.processes import user_name
 from paimark.core.storage.files import Files
 from paimark.core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 # An action reports each step as it ends, one line each.
 Progress = Callable[[str], None]
+T = TypeVar("T")
+
+_EVERY_SECONDS = 2.0
 
 
 class Remark(str):
@@ -102,3 +107,38 @@ def open_context(
         late_for=lateness(uri) if late is None else parse_duration(late) / 1000,
         engine=engine,
     )
+
+
+class Estimate:
+    """Calls `progress` with `read 12 of 400 manifests, 30 s left`: `did` is `read`, `what` is `manifests`.
+
+    It reports nothing for work that ends soon.
+    """
+
+    def __init__(self, total: int, what: str, progress: Callable[[str], None], did: str = "read") -> None:
+        self._total = total
+        self._what = what
+        self._did = did
+        self._progress = progress
+        self._started = self._told_at = time.monotonic()
+
+    def tell(self, done: int) -> None:
+        """Report that `done` items are done. Raises `Cancelled` when the work is cancelled."""
+        check_cancelled()
+        now = time.monotonic()
+        if now - self._told_at < _EVERY_SECONDS:
+            return
+        self._told_at = now
+        left = f", {whole_seconds((now - self._started) / done * (self._total - done))} left" if done else ""
+        self._progress(Counting(f"{self._did} {done:,} of {self._total:,} {self._what}{left}"))
+
+
+def with_progress(items: Iterable[T], total: int, what: str, progress: Callable[[str], None]) -> Iterator[T]:
+    """Yield the items, and report them to `progress` by an `Estimate`.
+
+    To stop the work, `progress` raises, or the work is cancelled.
+    """
+    estimate = Estimate(total, what, progress)
+    for done, item in enumerate(items):
+        estimate.tell(done)
+        yield item

@@ -12,10 +12,10 @@ from paimark.core.actions.plan import Item, Refusal, Step
 from paimark.core.errors import PaimarkError
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.kind_signs import is_on
-from paimark.core.table.follow_ups import iceberg
-from paimark.core.table.follow_ups.options import Event, left_out, makes_success_files
+from paimark.core.table.follow_ups import Event, left_out, makes_success_files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests import iceberg
 
 TRACKING = "row-tracking.enabled"
 

@@ -26,7 +26,7 @@ from paimark.core.errors import UsageError
 from paimark.core.storage.files import Files, told_of_leftovers
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.catalog import find_table, parse_table_name
-from paimark.core.table.follow_ups.options import Event
+from paimark.core.table.follow_ups import Event
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.notes import checked
 from paimark.core.table.links import linked_directories, require_no_links

@@ -52,7 +52,7 @@ class ArgumentType(click.ParamType[Any]):
         if isinstance(self._argument, Choice):
             yield from self._argument.among
             return
-        from paimark.core.actions.known_names import known_names
+        from paimark.core.actions.names import known_names
         from paimark.core.table.names import parse_table_name
 
         # Click has given up at the option whose value is asked for: then what came before it is left over.

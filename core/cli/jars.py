@@ -14,8 +14,15 @@ from paimark.core.quoting import shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.launch.java import find_java
 from paimark.core.spark.library.catalog_settings import catalog_settings
-from paimark.core.spark.stores.jars.cached import JarSet, cached_jars, directory_of, jar_sets, place_of
-from paimark.core.spark.stores.jars.fetching import fetch, require_fitting
+from paimark.core.spark.stores.jars import (
+    JarSet,
+    cached_jars,
+    directory_of,
+    fetch,
+    jar_sets,
+    place_of,
+    require_fitting,
+)
 
 _COLUMNS = ("name", "purpose", "for", "jars", "state", "directory")
 

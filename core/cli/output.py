@@ -13,14 +13,12 @@ from typing import TextIO
 
 import click
 
-from paimark.core.cells import cut, width_of
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.errors import shortened
 from paimark.core.export.json_rows import JsonRows, as_text
 from paimark.core.figures import moment
 from paimark.core.redaction import redacted
-from paimark.core.text import clean_text
-from paimark.core.travel.diff.compared import Fitted
+from paimark.core.text import Fitted, clean_text, cut, width_of
 
 # So many of the first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
 MEASURED = 500

@@ -41,7 +41,7 @@ LOOKING = {
 CHANGING = {
     "auto-savepoint": "paimark.core.cli.changes.auto_savepoint:auto_savepoint",
     "try": "paimark.core.cli.changes.try_script:try_script",
-    "apply": "paimark.core.cli.changes.apply:apply",
+    "apply": "paimark.core.cli.changes.actions:apply",
 }
 CHECKING = {
     "demo": "paimark.core.cli.demo:demo",

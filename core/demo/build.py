@@ -32,7 +32,7 @@ from paimark.core.demo.directory import (
     tables_there,
     write_marker,
 )
-from paimark.core.demo.made import made_of
+from paimark.core.demo.fresh import made_of
 from paimark.core.demo.placing import finish_interrupted, put_in_place, unfinished
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.table.layout import TablePath

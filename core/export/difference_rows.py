@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from paimark.core.cells import ELLIPSIS, cut, width_of
 from paimark.core.export.json_rows import as_text, plain
-from paimark.core.text import clean_text, quoted_if_unclear
-from paimark.core.travel.diff.compared import Compared, Fitted, compared
+from paimark.core.text import (
+    ELLIPSIS,
+    Compared,
+    Fitted,
+    clean_text,
+    compared,
+    cut,
+    quoted_if_unclear,
+    width_of,
+)
 from paimark.core.travel.diff.rows import DiffRow, Values
 
 ARROW = "->"

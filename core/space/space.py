@@ -18,17 +18,17 @@ from paimark.core.space.holders import Count, Counts, Holder, counted, holders
 from paimark.core.space.report import BucketRow, SpaceKind, SpaceReport, SpaceRow
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.table.definition.file_sizes import small_below
-from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.files import schema_of
+from paimark.core.table.manifests.held_files import Runs, minus
+from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partition_values import PartitionValues
-from paimark.core.table.manifests.runs import Runs, minus
 from paimark.core.table.records import TableSchema
 from paimark.core.verify.located import Located, NeededFile, iceberg_files, locate
-from paimark.core.verify.needs import TableNeeds, needs_of
+from paimark.core.verify.needed_files import TableNeeds, needs_of
 from paimark.core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
 from paimark.core.verify.versions import versions
 

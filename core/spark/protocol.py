@@ -16,7 +16,7 @@ import msgspec
 
 from paimark.core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
 from paimark.core.redaction import HidesSecrets
-from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.lineage.notes import Note
 
 _HEAD = struct.Struct("<IB")

@@ -1,10 +1,14 @@
-"""Translate `CALL sys.delete_tag(table => 'shop.orders', name => 'v1')` to its action."""
+"""Translate `CALL sys.delete_tag(table => 'shop.orders', name => 'v1')` to its action.
+
+All of `SparkProcedures` of Paimon 1.4 and 2.0 are here: ours under its arguments' names, or refused with
+what to use.
+"""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.declared.kinds import Argument, Text
@@ -12,18 +16,77 @@ from paimark.core.actions.registry import ACTIONS, Action
 from paimark.core.errors import failing_at
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted
-from paimark.core.statements.stock_procedures import as_ours
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import MAIN, TablePath
 from paimark.core.table.names import near_names, require_chosen, split_name
-from paimark.core.travel.parse.kinds import QUESTIONS
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.sql import QUESTIONS
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 from paimark.core.travel.statements.tables import Condition
 
 TRY = "try"
-_TRYING = "paimark.core.statements.trying.try_script"
+_TRYING = "paimark.core.statements.try_script"
 _TABLE = Text("table", required=True)
+# By the names of ours: what stock's named arguments are called here. All others are refused by name.
+STOCK_NAMES: Mapping[str, Mapping[str, str]] = {
+    "rollback": {"version": "to", "snapshot": "to", "tag": "to"},
+    "create_tag": {"tag": "name", "time_retained": "retain"},
+    "rename_tag": {"tag": "name", "target_tag": "to"},
+    "delete_tag": {"tag": "name"},
+    "create_branch": {"branch": "name"},
+    "delete_branch": {"branch": "name"},
+    "rename_branch": {"from_branch": "name", "to_branch": "to"},
+    "merge_branch": {"source_branch": "name"},
+    "compact": {"partitions": "partition"},
+    "expire_snapshots": {},
+    "reset_consumer": {"consumerid": "name", "nextsnapshotid": "snapshot"},
+}
+_AS_QUERY = "Write the rows anew: INSERT OVERWRITE t SELECT * FROM t."
+_FULL = "CALL sys.compact(table => 't', full => true) merges all files."
+_ROLLBACK = "CALL sys.rollback(table => 't', to => '2026-05-01 12:00') takes a time, a tag or snapshot.N."
+_NO_CATALOG = "Functions and views are kept by no catalog of Paimark: run it in the engine that reads them."
+_VERIFY = (
+    "`paimark verify` names what is missing, and `--orphans` what nobody needs; neither deletes anything."
+)
+_MIGRATE = "CREATE TABLE t AS SELECT * FROM parquet.`/path` copies the rows, and leaves the source."
+_FORWARD = (
+    "CALL sys.merge_branch(table => 't', name => 'b') goes forward if main has no commits of its own; "
+    "sys.replace_main_branch makes the branch main."
+)
+_INDEX = "Create and drop global indexes with the engine that reads them."
+STOCK_REFUSED: Mapping[str, str] = {
+    "rollback_to_timestamp": _ROLLBACK,
+    "rollback_to_watermark": _ROLLBACK,
+    "purge_files": "TRUNCATE TABLE t empties it and can be undone; sys.expire_snapshots deletes files.",
+    "replace_tag": "CALL sys.delete_tag, then sys.create_tag: each says what goes with the old one.",
+    "create_tag_from_timestamp": "CALL sys.create_tag(table => 't', name => 'n', snapshot => 12).",
+    "expire_tags": "Paimon's commits delete tags whose time is over; sys.delete_tag deletes one at once.",
+    "trigger_tag_automatic_creation": "CALL sys.create_tag, or sys.auto_savepoint by the clock.",
+    "create_global_index": _INDEX,
+    "drop_global_index": _INDEX,
+    "fast_forward": _FORWARD,
+    "materialize_deletion_vectors": _FULL,
+    "compact_database": "CALL sys.compact of each table: each has its own plan and undo.",
+    "compact_chain_table": "Compact a chain table with the engine that writes it.",
+    "compact_manifest": "Paimon's commits merge manifests by themselves: option manifest.merge-min-count.",
+    "rescale": "CREATE TABLE t2 ... TBLPROPERTIES ('bucket' = '8'), and INSERT INTO t2 SELECT * FROM t.",
+    "rewrite_file_index": _AS_QUERY,
+    "reassign_row_id": "Tables with row tracking are changed by Paimon's own engines.",
+    "migrate_database": _MIGRATE,
+    "migrate_table": _MIGRATE,
+    "copy": "CREATE TABLE copy AS SELECT * FROM t.",
+    "remove_orphan_files": _VERIFY,
+    "remove_unexisting_files": f"{_VERIFY} sys.rollback and sys.restore_rows bring rows back.",
+    "repair": "A warehouse of files has no metastore to repair.",
+    "repair_earliest_snapshot": f"{_VERIFY} Hints are found anew by each reader.",
+    "expire_partitions": "DELETE FROM t WHERE day < '2026-01-01' shows which rows go, and can be undone.",
+    "mark_partition_done": "Call it in a stock engine: its commits mark partitions, ours do not.",
+    "clear_consumers": "CALL sys.reset_consumer(table => 't', name => 'job') for each.",
+    "alter_view_dialect": _NO_CATALOG,
+    "create_function": _NO_CATALOG,
+    "alter_function": _NO_CATALOG,
+    "drop_function": _NO_CATALOG,
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +107,7 @@ class ActionCall:
 
 def action_of_call(statement: Statement, database: str | None = None) -> ActionCall:
     """The action of a CALL; `database` is the current one. Raises `StatementFailed`."""
-    call = as_ours(read_call(statement))
+    call = _from_stock(read_call(statement))
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
     if call.procedure == TRY:
         # Loaded by its name, as actions are: it runs statements, among them such calls.
@@ -130,3 +193,43 @@ def _parameter(argument: Argument) -> str:
 def _signature(procedure: str, parameters: Mapping[str, Argument]) -> str:
     shown = (name if each.required else f"[{name}]" for name, each in parameters.items())
     return f"It is {SCHEMA}.{procedure}({', '.join(shown)})."
+
+
+def _from_stock(call: ProcedureCall) -> ProcedureCall:
+    """The call with our names for stock's arguments. Raises `SqlRefused` for one that has no equal here."""
+    if (instead := STOCK_REFUSED.get(call.procedure)) is not None:
+        reason = f"Paimark does not have {SCHEMA}.{call.procedure} of Paimon's Spark"
+        raise call.refused(reason, instead, call.position)
+    names, given = STOCK_NAMES.get(call.procedure, {}), call.arguments
+    if call.procedure == "merge_branch":
+        given = _into_main(call)
+    return replace(call, arguments=tuple(_argument_from_stock(each, names) for each in given))
+
+
+def _into_main(call: ProcedureCall) -> tuple[CallArgument, ...]:
+    """The merge record, the pins and the undo of a merge are main's: no other branch can be the target."""
+    for each in call.arguments:
+        if each.name == "target_branch" and each.value not in (None, MAIN):
+            reason = f"A branch is merged into main only, not into {each.value}"
+            raise call.refused(
+                reason, "Make that branch main first, or INSERT the rows there.", each.position
+            )
+    return tuple(each for each in call.arguments if each.name != "target_branch")
+
+
+def _argument_from_stock(argument: CallArgument, names: Mapping[str, str]) -> CallArgument:
+    name = names.get(argument.name or "")
+    if name is None:
+        return argument
+    value = (
+        _version(argument.value)
+        if argument.name in STOCK_NAMES["rollback"] and name == "to"
+        else argument.value
+    )
+    return replace(argument, name=name, value=value)
+
+
+def _version(value: ArgumentValue) -> ArgumentValue:
+    """A number is a snapshot's id: no tag of ours consists of digits alone."""
+    is_id = isinstance(value, int) and not isinstance(value, bool)
+    return f"snapshot.{value}" if is_id or (isinstance(value, str) and value.isdecimal()) else value

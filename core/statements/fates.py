@@ -12,9 +12,8 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.figures import duration
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.files import Files, Unanswered
-from paimark.core.table.landed import Fate, Landed, find_commit
+from paimark.core.table.commits import Fate, Landed, find_commit, overwritten
 from paimark.core.table.layout import Root
-from paimark.core.table.lineage.commits import overwritten
 from paimark.core.table.records import Snapshot
 
 

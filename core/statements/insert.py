@@ -26,12 +26,12 @@ from paimark.core.statements.row_statement import (
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.file_sizes import unit_of
-from paimark.core.table.manifests.binary_row import INTEGERS
+from paimark.core.table.definition.kinds import adding_refusals
 from paimark.core.table.manifests.manifests import ManifestEntry
-from paimark.core.table.manifests.partitions import RowTexts, sql_timestamp
+from paimark.core.table.manifests.partitions import INTEGERS, RowTexts, sql_timestamp
 from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.inserts import Insert, NamedColumn, read_insert
 from paimark.core.travel.times import read_date, read_timestamp
 
@@ -58,6 +58,11 @@ class Inserts(RowStatement):
     @property
     def removes_rows(self) -> bool:
         return self.insert.overwrite
+
+    def refusals(self, context: Context, schema: TableSchema) -> list[Refusal]:
+        more = [] if self.insert.overwrite else adding_refusals(schema)
+        said = [Refusal(f"{self.table.full_name} {each.reason}", each.hint) for each in more]
+        return [*RowStatement.refusals(self, context, schema), *said]
 
     def effects(self, context: Context, state: WrittenState, *, is_refused: bool) -> Effects:
         insert, schema = self.insert, state.schema

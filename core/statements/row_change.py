@@ -33,8 +33,8 @@ from paimark.core.table.manifests.files import unseen_files
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
-from paimark.core.travel.parse.uses import Statement
-from paimark.core.travel.statements.row_changes import RowChange, read_change
+from paimark.core.travel.parse.statement import Statement
+from paimark.core.travel.statements.inserts import RowChange, read_change
 
 _HEADLINES = {
     "delete": "Delete rows of {}.",

@@ -46,9 +46,9 @@ from paimark.core.statements.fates import (
 )
 from paimark.core.storage.files import Files
 from paimark.core.storage.no_follow import link_in_the_way
-from paimark.core.table.definition.kind_signs import hides_written_rows
-from paimark.core.table.follow_ups.options import left_out
-from paimark.core.table.landed import Landed, find_commit
+from paimark.core.table.commits import Landed, find_commit
+from paimark.core.table.definition.kind_signs import chain_branches, hides_written_rows
+from paimark.core.table.follow_ups import left_out
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
@@ -178,6 +178,7 @@ class RowStatement(ABC):
             items=(
                 *may_be_overwritten(context.files, root, context.clock()),
                 *effects.items,
+                *self._taken_along(state),
                 *items_of(schema.options, "rows"),
             ),
             phrase=table.full_name,
@@ -185,6 +186,16 @@ class RowStatement(ABC):
             refusals=(*read_only, *refused, *effects.refusals),
             undo=table.undo,
         )
+
+    def _taken_along(self, state: WrittenState) -> list[Item]:
+        """What an overwrite of a chain's delta branch takes out of its snapshot branch."""
+        full, delta = chain_branches(state.schema.options)
+        if not full or state.root.branch != delta or not self.removes_rows:
+            return []
+        text = (
+            f"a partition that is replaced leaves branch {full} too, in a commit of its own: it would hide it"
+        )
+        return [Item("affects", text)]
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
         """Run it. Raises `Refused` if an overwrite would replace other rows than the plan says."""

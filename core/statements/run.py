@@ -27,13 +27,16 @@ from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import table_exists
 from paimark.core.table.lineage.notes import Note
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.resolving import require_versions
-from paimark.core.travel.statements.databases import is_of_database, read_database_statement
-from paimark.core.travel.statements.refused import foreign, require_query_explained, unsupported
-from paimark.core.travel.statements.row_changes import COMMANDS
-from paimark.core.travel.statements.tables import is_of_table
-from paimark.core.travel.statements.unsupported import require_supported
+from paimark.core.travel.statements.inserts import COMMANDS
+from paimark.core.travel.statements.refused import (
+    foreign,
+    require_query_explained,
+    require_supported,
+    unsupported,
+)
+from paimark.core.travel.statements.tables import is_of_database, is_of_table, read_database_statement
 
 if TYPE_CHECKING:
     from paimark.core.statements.row_statement import RowStatement
@@ -93,9 +96,9 @@ def run_statement(
 
         yield from answers(engine, statement, current, limit, (call or CallMode()).tell)
     elif is_of_database(statement):
-        from paimark.core.statements import databases
+        from paimark.core.statements import tables
 
-        yield from databases.events(engine, statement, (call or CallMode()).tell)
+        yield from tables.database_events(engine, statement, (call or CallMode()).tell)
     elif is_action(statement):
         yield from _run_action(engine, statement, current, limit, call or CallMode())
     else:

@@ -13,7 +13,7 @@ from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.run import action_call, is_action, require_runnable
 from paimark.core.travel.parse.sql import read_statement, statements_of
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 
 # Stands for a database that an earlier statement chooses.
 _CHOSEN = "chosen"

@@ -1,33 +1,41 @@
-"""Translate statements on a whole table to their actions, such as CREATE, DROP and TRUNCATE TABLE."""
+"""Translate statements on a whole table to their actions, and run CREATE and DROP DATABASE, without Spark."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.context import Context, Progress, Remark, open_context
 from paimark.core.actions.plan import Outcome, Plan, Step, raise_first
 from paimark.core.actions.registry import Action, action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.schema.alter_branch_schema import ACTION
 from paimark.core.actions.schema.types import paimon_type
+from paimark.core.actions.tables import databases
 from paimark.core.actions.tables.create_table import ACTION as CREATE
 from paimark.core.actions.tables.create_table import CreateTable
 from paimark.core.errors import PaimarkError, StatementFailed, failing_at
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import read_batch
-from paimark.core.spark.protocol import Batch, Failed, Run
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Run
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.insert import Inserts, action_of_insert
 from paimark.core.table.layout import TablePath
 from paimark.core.table.names import chosen_table, parse_table_name
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.alters import changes_text, read_alter
-from paimark.core.travel.statements.tables import TableStatement, read_table_statement
+from paimark.core.travel.statements.tables import (
+    DatabaseStatement,
+    TableStatement,
+    read_database_statement,
+    read_table_statement,
+)
 
 _ACTIONS = {"drop": "drop-table", "undrop": "undrop", "rename": "rename-table"}
 
@@ -149,3 +157,26 @@ def action_of_alter(statement: Statement, database: str | None = None) -> Action
         arguments["branch"] = branch
     position = alter.changes[0].position
     return ActionCall(action(ACTION), table, arguments, position, alter.table_position)
+
+
+def database_events(engine: Engine, statement: Statement, tell: Progress) -> Iterator[Event]:
+    began, read = time.monotonic(), None
+    try:
+        read = read_database_statement(statement)
+        message = _change_database(engine, read, tell)
+    except PaimarkError as error:
+        yield Failed.of(error, read.position if read else None)
+    else:
+        yield Finished(0, False, time.monotonic() - began, message)
+
+
+def _change_database(engine: Engine, read: DatabaseStatement, tell: Progress) -> str:
+    settings, name = engine.settings, read.name
+    context = open_context(settings.warehouse, settings.options, settings.read_only)
+    is_there = databases.exists(context, name)
+    if read.is_lenient and is_there == (read.kind == "create"):
+        return (
+            f"There is {'a' if is_there else 'no'} database {name}{' already' * is_there}: nothing was done"
+        )
+    do = databases.create if read.kind == "create" else databases.drop
+    return do(context, name, tell).message

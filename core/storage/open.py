@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from paimark.core.errors import UsageError
@@ -68,6 +68,19 @@ def require_conditions(files: Files) -> None:
 
         if isinstance(files, RemoteFiles):
             files.require_conditions()
+
+
+def give_up_copies(files: Files, directory: str, is_own: Callable[[str], bool]) -> int:
+    """Give up copies to files below a directory that a process began and did not end; returns how many.
+
+    S3 copies large files in parts, which no listing shows and which cost until then. `is_own` is asked for
+    each path, relative to the directory.
+    """
+    if "://" not in files.uri:
+        return 0
+    from paimark.core.storage.remote import RemoteFiles
+
+    return files.give_up_copies(directory, is_own) if isinstance(files, RemoteFiles) else 0
 
 
 def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, str]:

@@ -3,10 +3,12 @@ one call before its result is needed."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from itertools import islice
 from typing import TypeVar
 
@@ -16,6 +18,23 @@ R = TypeVar("R")
 IN_FLIGHT = 32
 # A thread pool is worth starting for more than a few.
 _FEW = 4
+# Threads wait here for the next calls: to start one costs more than most calls on a local disk.
+_idle: list[ThreadPoolExecutor] = []
+# A child has none of its parent's threads.
+os.register_at_fork(after_in_child=_idle.clear)
+
+
+@contextmanager
+def pooled() -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads for oneself. Whoever uses it waits for its own calls."""
+    try:
+        pool = _idle.pop()
+    except IndexError:
+        pool = ThreadPoolExecutor(IN_FLIGHT)
+    try:
+        yield pool
+    finally:
+        _idle.append(pool)
 
 
 def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
@@ -29,7 +48,7 @@ def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         yield from map(call, first)
         return
     ahead: deque[Future[R]] = deque()
-    with ThreadPoolExecutor(IN_FLIGHT) as pool:
+    with pooled() as pool:
         try:
             ahead.extend(pool.submit(call, item) for item in first)
             ahead.extend(pool.submit(call, item) for item in islice(left, IN_FLIGHT - len(first)))
@@ -40,6 +59,7 @@ def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
             # After an error or an interrupt, calls that have not begun are cancelled.
             for unfinished in ahead:
                 unfinished.cancel()
+            wait(ahead)
 
 
 def begun(call: Callable[[], R]) -> Callable[[], R]:

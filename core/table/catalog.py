@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 from paimark.core.errors import NotFound, UsageError
@@ -129,8 +130,22 @@ def find_table(files: Files, name: str) -> TablePath:
             raise UsageError(error.message, f"Did you mean {others}?") from error
         raise
     if not table_exists(files, table):
-        raise NotFound(f"There is no table {table.full_name}", _hint(files, table))
+        # What nobody sees prevents a table of that name.
+        left = ""
+        with suppress(Denied):
+            left = first_file(files, table.directory)
+        said = f", but {left}, of a job or of a request that the store carried out late" if left else ""
+        raise NotFound(f"There is no table {table.full_name}{said}", _hint(files, table))
     return table
+
+
+def first_file(files: Files, directory: str) -> str:
+    """The path of a file below, or of a link; empty if there are only directories."""
+    for each in files.entries(directory):
+        path = f"{directory}/{each.name}"
+        if found := first_file(files, path) if each.is_directory and not each.is_link else path:
+            return found
+    return ""
 
 
 def _hint(files: Files, table: TablePath) -> str:

@@ -282,7 +282,7 @@ def read_entries(files: Files, table: TablePath, entries: Sequence[Entry]) -> li
 def _has_landed(files: Files, table: TablePath, operation: Operation) -> bool | None:
     """None if nothing tells."""
     # Here, because it loads Avro, and is rarely needed.
-    from paimark.core.table.landed import Landed, fate_of
+    from paimark.core.table.commits import Landed, fate_of
 
     rows = operation.turned.rows
     if rows is None:

@@ -221,7 +221,7 @@ class Snapshot(Record, frozen=True, kw_only=True):
 
 # Properties of snapshots: see `paimark.core.table.lineage.notes`.
 MESSAGE, AUTHOR = "paimark.message", "paimark.author"
-# A property of tags: see `paimark.core.table.manifests.apart`.
+# A property of tags: see `paimark.core.table.manifests.chain`.
 APART = "paimark.apart"
 
 

@@ -18,9 +18,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import CHOOSE_DATABASE, SystemName, is_safe_name, split_system_name
-from paimark.core.travel.parse.cursor import TokenCursor
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import Clause, Statement, TableUse
+from paimark.core.travel.parse.statement import Clause, SqlRefused, Statement, TableUse, TokenCursor
 from paimark.core.travel.times import epoch_ms, from_epoch, instant, read_date, read_timestamp
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 

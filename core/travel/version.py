@@ -13,7 +13,6 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from paimark.core.cells import cut_middle
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted, duration
 from paimark.core.storage.files import Files
@@ -23,6 +22,7 @@ from paimark.core.table.lineage.main_branch import all_roots, branch_names
 from paimark.core.table.names import is_safe_name, near_names
 from paimark.core.table.records import Savepoint, Snapshot, is_same_commit
 from paimark.core.table.savepoints import has_schemas_of
+from paimark.core.text import cut_middle
 from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.travel.states import State, StateKind, States
 from paimark.core.travel.times import shown_time

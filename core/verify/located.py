@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.follow_ups.iceberg import IcebergFiles, needed_files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
-from paimark.core.table.manifests.fold import Fold, FoldedFile
+from paimark.core.table.manifests.held_files import Fold, FoldedFile, Runs, members, union
+from paimark.core.table.manifests.iceberg import IcebergFiles, needed_files
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partitions import WritersPath
-from paimark.core.table.manifests.runs import Runs, members, union
-from paimark.core.verify.needs import NeededState, TableNeeds
+from paimark.core.verify.needed_files import NeededState, TableNeeds
 
 
 class NeededFile(NamedTuple):

@@ -2,7 +2,7 @@
 
 A file is unpacked in pieces: blocks of Avro, as many rows of Parquet as the footer's widths allow, a column
 of a stripe of ORC. The size of a piece of ORC is not known before, and a footer of Parquet may lie: so this
-runs in a process of its own, whose memory is bounded (`paimark.core.verify.reading_process`).
+runs in a process of its own, whose memory is bounded (`paimark.core.verify.data_files`).
 """
 
 from __future__ import annotations

@@ -13,17 +13,16 @@ from paimark.core.actions.roots.barrier import has_barrier
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import BARRIER_ID, TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.manifests import apart
+from paimark.core.table.manifests import chain
+from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
-from paimark.core.verify.expired import expired_elsewhere, summed_up
+from paimark.core.verify.history import expired_elsewhere, lost_commits, overwritten_commits, summed_up
 from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
-from paimark.core.verify.lost import lost_commits, overwritten_commits
-from paimark.core.verify.needs import needs_of
+from paimark.core.verify.needed_files import needs_of
 from paimark.core.verify.orphans import (
     Orphans,
     control_directories,
@@ -118,7 +117,7 @@ def _warnings(files: Files, there: Versions) -> Iterator[str]:
     marked = {each.path.rpartition("/")[0] for each in tags if each.record and is_apart(each.record)}
     for root in there.roots:
         if root.tags in marked:
-            yield from apart.warnings(files, root)
+            yield from chain.warnings(files, root)
 
 
 def _is_sampled(name: str, share: float) -> bool:
@@ -172,7 +171,7 @@ def _read(
     files: Files, sample: Sequence[SampleFile], problems: Problems, progress: Callable[[str], None]
 ) -> int:
     """Read the sample, and return how many files would have taken too much memory."""
-    from paimark.core.verify.data import file_faults
+    from paimark.core.verify.data_files import file_faults
 
     unread: list[str] = []
     for each, sentence in file_faults(files, sample, progress, unread):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -93,11 +94,18 @@ def refused(plan: Plan) -> list[str]:
 
 def contents(directory: Path) -> dict[str, bytes]:
     """Every file below a directory, but for the logs of operations, which only grow."""
-    return {
-        str(path.relative_to(directory)): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file() and path.parent.name != "operations"
-    }
+    found: dict[str, bytes] = {}
+    waiting = [""]
+    while waiting:
+        above = waiting.pop()
+        is_log = f"/{above}".endswith("/operations/")
+        for entry in os.scandir(directory / above):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(f"{above}{entry.name}/")
+            elif not is_log and entry.is_file():
+                with open(entry.path, "rb") as file:
+                    found[above + entry.name] = file.read()
+    return found
 
 
 def undoable(context: Context, table: TablePath = ORDERS) -> list[Operation]:

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.arrow_values import cell_value
-from paimark.core.cells import width_of
 from paimark.core.cli.output import TableRows, fit
 from paimark.core.export.json_rows import JsonRows
-from paimark.core.text import distinct
+from paimark.core.text import distinct, width_of
 
 
 def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimark.core.cells import width_of
-from paimark.core.travel.diff.compared import compared
+from paimark.core.text import compared, width_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import fastavro
@@ -33,49 +34,46 @@ NUMBERS = ["1" + "0" * 400, "-1" + "0" * 400, "9223372036854775808", "-922337203
 
 
 class Damage(NamedTuple):
-    """`data` is the damaged content; `name` describes it in failures."""
+    """`data` makes the damaged content, as most are not chosen; `name` describes it in failures."""
 
     name: str
-    data: bytes
+    data: Callable[[], bytes]
 
 
 def of_any_file(data: bytes) -> Iterator[Damage]:
     """Damage of the bytes, for any format."""
-    yield Damage("empty", b"")
-    yield Damage("half", data[: len(data) // 2])
-    yield Damage("zeros", bytes(len(data)))
-    yield Damage("not UTF-8", b"\xff\xfe\x00" + data[:20])
-    yield Damage("digits", DIGITS.encode())
-    yield Damage("deep", DEEP.encode())
+    yield Damage("empty", lambda: b"")
+    yield Damage("half", lambda: data[: len(data) // 2])
+    yield Damage("zeros", lambda: bytes(len(data)))
+    yield Damage("not UTF-8", lambda: b"\xff\xfe\x00" + data[:20])
+    yield Damage("digits", DIGITS.encode)
+    yield Damage("deep", DEEP.encode)
     for position in range(len(data) // 7, len(data), max(1, len(data) // 5)):
-        yield Damage(
-            f"bit flipped at {position}",
-            data[:position] + bytes([data[position] ^ 0x15]) + data[position + 1 :],
-        )
+        yield Damage(f"bit flipped at {position}", partial(_flipped, data, position))
 
 
 def of_json(data: bytes) -> Iterator[Damage]:
     """Each field removed, and with each wrong value; the same one level down."""
     document = json.loads(data)
-    yield Damage("a list", b"[]")
-    yield Damage("a null", b"null")
+    yield Damage("a list", lambda: b"[]")
+    yield Damage("a null", lambda: b"null")
     if isinstance(document, dict):
         for path in _paths(document):
-            yield Damage(f"without {path}", json.dumps(_without(document, path)).encode())
+            yield Damage(f"without {path}", partial(_without, document, path))
             of_numbers = NUMBERS if isinstance(_holder(document, path)[path[-1]], int | float) else []
             for value in (*VALUES, *of_numbers):
-                text = json.dumps(_with(document, path, "\0here")).replace('"\\u0000here"', value)
-                yield Damage(f"{path} = {value[:20]}", text.encode())
+                yield Damage(f"{path} = {value[:20]}", partial(_with, document, path, value))
 
 
 def of_avro(data: bytes) -> Iterator[Damage]:
     """Each field of the writer's schema removed, null, and of another type."""
     reader = fastavro.reader(io.BytesIO(data))
     records, schema = [dict(record) for record in reader], reader.writer_schema
-    yield Damage("no records", _avro(schema, []))
-    yield Damage("another schema", _avro({"type": "record", "name": "r", "fields": []}, [{}] * len(records)))
+    yield Damage("no records", partial(_avro, schema, []))
+    none: dict[str, Any] = {"type": "record", "name": "r", "fields": []}
+    yield Damage("another schema", partial(_avro, none, [{}] * len(records)))
     for path in _fields(schema):
-        yield Damage(f"without {path}", _avro(_changed(schema, path, None), records))
+        yield Damage(f"without {path}", partial(_changed_avro, schema, records, path, None))
         for kind, value in (
             ("null", None),
             ("string", "x"),
@@ -85,11 +83,14 @@ def of_avro(data: bytes) -> Iterator[Damage]:
             ("long", -(2**63)),
             ("bytes", b"\xff"),
         ):
-            changed = [_put(copy.deepcopy(record), path, value) for record in records]
-            yield Damage(f"{path} a {kind}", _avro(_changed(schema, path, kind), changed))
+            yield Damage(f"{path} a {kind}", partial(_changed_avro, schema, records, path, kind, value))
 
 
 Path = tuple[str, ...]
+
+
+def _flipped(data: bytes, position: int) -> bytes:
+    return data[:position] + bytes([data[position] ^ 0x15]) + data[position + 1 :]
 
 
 def _paths(document: dict[str, Any]) -> Iterator[Path]:
@@ -99,16 +100,16 @@ def _paths(document: dict[str, Any]) -> Iterator[Path]:
             yield from ((name, below) for below in value)
 
 
-def _without(document: dict[str, Any], path: Path) -> dict[str, Any]:
+def _without(document: dict[str, Any], path: Path) -> bytes:
     result = copy.deepcopy(document)
     _holder(result, path).pop(path[-1])
-    return result
+    return json.dumps(result).encode()
 
 
-def _with(document: dict[str, Any], path: Path, value: object) -> dict[str, Any]:
-    result = copy.deepcopy(document)
-    _holder(result, path)[path[-1]] = value
-    return result
+def _with(document: dict[str, Any], path: Path, value: str) -> bytes:
+    """`value` is JSON."""
+    result = _put(copy.deepcopy(document), path, "\0here")
+    return json.dumps(result).replace('"\\u0000here"', value).encode()
 
 
 def _holder(document: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -148,6 +149,14 @@ def _changed(schema: Any, path: Path, kind: str | None) -> Any:
     else:
         record["fields"][at] = {"name": path[-1], "type": kind}
     return result
+
+
+def _changed_avro(
+    schema: Any, records: list[dict[str, Any]], path: Path, kind: str | None, value: object = None
+) -> bytes:
+    """The field as another type with this value; without the field if `kind` is None."""
+    changed = records if kind is None else [_put(copy.deepcopy(each), path, value) for each in records]
+    return _avro(_changed(schema, path, kind), changed)
 
 
 def _avro(schema: Any, records: list[dict[str, Any]]) -> bytes:

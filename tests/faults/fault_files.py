@@ -16,8 +16,9 @@ from tests.storage.wrapped import Wrapped
 
 Mode = Literal["before", "after", "half"]
 _EVERY = 3
-# The lock, the journal's first entries, one of which is the point of no return, and the file that names main.
-_DECIDES = re.compile(r"/(?:ACTION|STEP-\w+-[123]|MAIN-BRANCH)$")
+# The lock, the journal's first entries, the file that names main, and what commits an action that has such a
+# write: one of them is the point of no return.
+_DECIDES = re.compile(r"/(?:ACTION|STEP-\w+-[123]|MAIN-BRANCH)$|^create .*/(?:tag|schema|snapshot)-[^/]+$")
 # The variable parts of calls of one kind: numbers and random names.
 _CHANGES = re.compile(r"[0-9a-f]{4,}|\d+|main-archive-[^/]*")
 
@@ -51,11 +52,12 @@ def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
     return sorted({1, len(calls), *first_of_kind, *rest}) if calls else []
 
 
-def some_points(film: Film) -> list[Point]:
-    """Few kills of a change: the first and last, and those around its decisions."""
+def some_points(film: Film, every: int = 0) -> list[Point]:
+    """Few kills of a change: the first, the last, those around its decisions, and each `every`-th."""
     points = [*film.points()]
     decided = [place for place, each in enumerate(points) if _DECIDES.search(each.call)]
-    chosen = {0, *decided, *(place - 1 for place in decided), len(points) - 1}
+    others = range(0, len(points), every) if every else ()
+    chosen = {0, *decided, *(place - 1 for place in decided), *others, len(points) - 1}
     return [points[place] for place in sorted(chosen) if place >= 0]
 
 

@@ -56,12 +56,12 @@ class KilledScene(ABC):
             applied(self._context(), msgspec.structs.replace(plan, parts=plan.parts[:done_parts]))
             self.right_states.append(self.state())
 
-    def killed(self, *, at_some: bool = False) -> Iterator[str]:
+    def killed(self, every: int = 1) -> Iterator[str]:
         """Restore the state after each kill in turn; yields a description of the kill.
 
-        `at_some`: few of them, as `some_points` has them.
+        `every`: if it is not 1, few of them, as `some_points` has them.
         """
-        for point in some_points(self.film) if at_some else self.film.points():
+        for point in self.film.points() if every == 1 else some_points(self.film, every):
             self.film.put_back(point)
             yield str(point)
 

@@ -22,11 +22,13 @@ GOING = [each for each in CASES if each.name in ("delete a branch", "retire a br
 
 
 @pytest.mark.parametrize("case", GOING, ids=lambda case: case.name)
-def test_everything_reads_a_branch_that_goes(case: Case, warehouse_template: Path, tmp_path: Path) -> None:
+def test_everything_reads_a_branch_that_goes(
+    case: Case, warehouse_template: Path, tmp_path: Path, is_long: bool
+) -> None:
     scene = Scene(case, warehouse_template, tmp_path)
     context = context_on(tmp_path / "warehouse")
     files = context.files
-    for when in scene.killed():
+    for when in scene.killed(1 if is_long else 5):
         report = verify(context, ORDERS, older_than=0)
         needing = {each for problem in report.problems for each in problem.needed_by}
         assert all(each.endswith(" of fix") for each in needing), when

@@ -35,6 +35,7 @@ from tests.actions.acting import applied, contents, context_on, done, planned, u
 from tests.conftest import ORDERS
 from tests.faults.fault_files import Death, Film, WatchedWrites, some_points
 from tests.faults.trees import TreeOnDisk
+from tests.long import long_but
 from tests.paimon import commit, read_rows
 from tests.spark.client.test_engine import session_processes
 from tests.spark.engine_fixture import in_order
@@ -130,13 +131,13 @@ def scene_of(
     return Scene(warehouse, table, name, arguments)
 
 
-def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path) -> None:
+def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path, is_long: bool) -> None:
     scene = scene_of(warehouse, "forward", "merge-branch", {"name": "fix"}, both=False)
     before = scene.main()
     film = scene.filmed()
     right = [before, scene.main()]
     assert right[1][0] == 7
-    for point in film.points():
+    for point in film.points() if is_long else some_points(film, 5):
         film.put_back(point)
         # Before the recovery, main is already at a state that it or the branch had.
         assert 5 <= (scene.main()[0] or 0) <= 7
@@ -155,8 +156,8 @@ REWRITINGS: tuple[tuple[Change, ...], ...] = (
     (("replace-main-branch", {"name": "fix", "layout": "overwrite"}),),
     (MERGE, ("undo", {})),
 )
-# Half of their kills are tried in every run, and few of the others': they write the like.
-HALF = ("merge-branch", "undo")
+# More of their kills are tried in every run than of the others', which write the like.
+SHORT = ("merge-branch", "undo")
 
 
 def chosen_file(scene: Scene) -> Path:
@@ -205,16 +206,19 @@ def test_every_write_around_a_rewriting_can_be_the_last(
     assert right[1][0] == (before[0] or 0) + 1
     assert 0 < asked[-1] < len(film.writes) - 1
     # A kill before a write is a kill after the previous one, unless the engine writes in between.
-    points = [*film.points()][:: 1 if is_long else 2]
-    if not is_long and scene.action not in HALF:
-        points = some_points(film)
+    points = [*film.points()] if is_long else some_points(film, 6 if scene.action in SHORT else 0)
     for point in (film.point(asked[-1] + 1, "before"), *points):
         film.put_back(point)
         scene.recover()
         scene.assert_whole(right, str(point))
 
 
-@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
+# The others leave the same journal behind.
+@pytest.mark.parametrize(
+    "changes",
+    long_but(REWRITINGS, "merge-branch", name=lambda changes: changes[-1][0]),
+    ids=lambda changes: changes[-1][0],
+)
 def test_a_person_can_say_that_a_commit_landed_that_has_expired(
     engine: Engine, engine_warehouse: Path, changes: tuple[Change, ...]
 ) -> None:
@@ -248,7 +252,7 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
             planned(scene.context(), name, table=scene.table, **arguments)
 
 
-@pytest.mark.parametrize("sign", ["bucket-0", pytest.param("manifest", marks=pytest.mark.long), "snapshot"])
+@pytest.mark.parametrize("sign", long_but(("bucket-0", "manifest", "snapshot"), "snapshot"))
 def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
     engine: Engine, engine_warehouse: Path, sign: str
 ) -> None:

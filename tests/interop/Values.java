@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Map;
 
 import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.BinaryVector;
+import org.apache.paimon.data.Blob;
 import org.apache.paimon.data.DataGetters;
 import org.apache.paimon.data.Decimal;
 import org.apache.paimon.data.GenericArray;
@@ -15,18 +17,24 @@ import org.apache.paimon.data.InternalArray;
 import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.data.variant.GenericVariant;
+import org.apache.paimon.data.variant.Variant;
 import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DecimalType;
+import org.apache.paimon.types.IntType;
 import org.apache.paimon.types.MapType;
+import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowType;
+import org.apache.paimon.types.VectorType;
 import org.apache.paimon.utils.InternalRowUtils;
 
 /**
  * Paimon's values as JSON without loss, and back.
  *
  * <p>Numbers, booleans and text are JSON's; bytes are hexadecimal, decimals text, dates days, times milliseconds,
- * timestamps microseconds since the epoch, maps lists of pairs, rows and arrays lists.
+ * timestamps microseconds since the epoch, maps and multisets lists of pairs, rows, arrays and vectors lists, variants
+ * JSON's text.
  */
 final class Values {
     private Values() {}
@@ -56,10 +64,17 @@ final class Values {
                 return ((Float) value).doubleValue();
             case ARRAY:
                 return elements((InternalArray) value, ((ArrayType) type).getElementType());
+            case VARIANT:
+                return ((Variant) value).toJson();
+            case BLOB:
+                return HexFormat.of().formatHex(((Blob) value).toData());
+            case VECTOR:
+                return elements((InternalArray) value, ((VectorType) type).getElementType());
             case MAP:
+            case MULTISET:
                 InternalMap map = (InternalMap) value;
-                List<Object> keys = elements(map.keyArray(), ((MapType) type).getKeyType());
-                List<Object> values = elements(map.valueArray(), ((MapType) type).getValueType());
+                List<Object> keys = elements(map.keyArray(), keyOf(type));
+                List<Object> values = elements(map.valueArray(), itemOf(type));
                 List<Object> pairs = new ArrayList<>();
                 for (int index = 0; index < keys.size(); index++) {
                     List<Object> pair = new ArrayList<>();
@@ -129,12 +144,23 @@ final class Values {
                     elements.add(fromJson(element, ((ArrayType) type).getElementType()));
                 }
                 return new GenericArray(elements.toArray());
+            case VARIANT:
+                return GenericVariant.fromJson((String) json);
+            case BLOB:
+                return Blob.fromData(HexFormat.of().parseHex((String) json));
+            case VECTOR:
+                float[] numbers = new float[((List<?>) json).size()];
+                for (int at = 0; at < numbers.length; at++) {
+                    numbers[at] = ((Number) ((List<?>) json).get(at)).floatValue();
+                }
+                return BinaryVector.fromPrimitiveArray(numbers);
             case MAP:
+            case MULTISET:
                 Map<Object, Object> map = new LinkedHashMap<>();
                 for (Object pair : (List<?>) json) {
                     map.put(
-                            fromJson(((List<?>) pair).get(0), ((MapType) type).getKeyType()),
-                            fromJson(((List<?>) pair).get(1), ((MapType) type).getValueType()));
+                            fromJson(((List<?>) pair).get(0), keyOf(type)),
+                            fromJson(((List<?>) pair).get(1), itemOf(type)));
                 }
                 return new GenericMap(map);
             case ROW:
@@ -142,6 +168,14 @@ final class Values {
             default:
                 return json;
         }
+    }
+
+    private static DataType keyOf(DataType map) {
+        return map instanceof MultisetType ? ((MultisetType) map).getElementType() : ((MapType) map).getKeyType();
+    }
+
+    private static DataType itemOf(DataType map) {
+        return map instanceof MultisetType ? new IntType() : ((MapType) map).getValueType();
     }
 
     static GenericRow row(List<?> fields, RowType type) {

@@ -11,18 +11,22 @@ import org.apache.paimon.table.sink.BatchTableCommit;
 import org.apache.paimon.table.sink.BatchTableWrite;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.types.DataTypeJsonParser;
+import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.RowKind;
+import org.apache.paimon.utils.JsonSerdeUtil;
 
 /** Tables and commits as the jobs of stock Paimon make them, for every way in which a table has buckets. */
 final class Writing {
     private Writing() {}
 
-    /** {@code columns} are pairs of a name and a type in SQL. */
+    /** {@code columns} are pairs of a name and a type in SQL, or in the JSON of schemas. */
     static Schema schema(
             List<List<String>> columns, List<String> keys, List<String> partitions, Map<String, String> options) {
         Schema.Builder builder = Schema.newBuilder().primaryKey(keys).partitionKeys(partitions).options(options);
         for (List<String> column : columns) {
-            builder.column(column.get(0), DataTypeJsonParser.parseAtomicTypeSQLString(column.get(1)));
+            String type = column.get(1);
+            builder.column(column.get(0), type.startsWith("{")
+                    ? JsonSerdeUtil.fromJson(type, DataType.class) : DataTypeJsonParser.parseAtomicTypeSQLString(type));
         }
         return builder.build();
     }

@@ -66,7 +66,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in _KIN
 _TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 _TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
 _TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:\|.*\n)*", re.M)
-_PACKAGES = re.compile(r"(^<!-- packages: .* -->\n\n)(?:\|.*\n)*", re.M)
+_PACKAGES = re.compile(r"^<!-- packages -->\n\n(?:\|.*\n)*", re.M)
 _HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
 

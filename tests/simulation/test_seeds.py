@@ -19,8 +19,8 @@ from tests.simulation.actors.statements import STATEMENTS
 from tests.simulation.schedules.cases import CASES
 
 _SEEDS = 100
-_BATCHES = 4
-_SESSIONS = 30
+_BATCHES = 8
+_SESSIONS, _FEW_SESSIONS = 30, 12
 # An hour of seeds, and half an hour each of sessions and of crash points.
 _SEED_MINUTES, _SESSION_MINUTES, _POINT_MINUTES = 60, 30, 30
 
@@ -39,8 +39,8 @@ def test_the_promise_holds_for_a_hundred_seeds(batch: int) -> None:
     simulated("--seeds", f"{batch * count}-{(batch + 1) * count - 1}", seconds=280)
 
 
-def test_the_promise_holds_for_sessions_that_stay_open() -> None:
-    simulated("--sessions", "--seeds", f"0-{_SESSIONS - 1}", seconds=280)
+def test_the_promise_holds_for_sessions_that_stay_open(is_long: bool) -> None:
+    simulated("--sessions", "--seeds", f"0-{(_SESSIONS if is_long else _FEW_SESSIONS) - 1}", seconds=280)
 
 
 def test_every_action_is_killed_in_some_way() -> None:
@@ -55,8 +55,8 @@ def test_every_action_is_killed_in_some_way() -> None:
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
-    """Every 173rd crash point; in most of them others act before the recovery."""
-    simulated("--crashes", "--every", "173", seconds=280)
+    """Every 400th crash point, and one of each case; in most of them others act before the recovery."""
+    simulated("--crashes", "--every", "400", seconds=280)
 
 
 @pytest.mark.long

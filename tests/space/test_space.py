@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from random import Random
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.actions.context import Context
@@ -20,6 +20,7 @@ from tests.actions.acting import ORDERS, context_on, done
 from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE
 from tests.actions.taking_over import branched
+from tests.long import unhurried
 
 DELETABLE = ("savepoint", "tag", "branch", "past")
 
@@ -50,7 +51,7 @@ def assert_exact(context: Context, table: TablePath) -> SpaceReport:
     return report
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@unhurried(12)
 @given(st.randoms(use_true_random=False))
 def test_rows_say_what_their_deletion_frees(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.statements.alters import SchemaChange, changes_text, read_alter, read_changes
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)

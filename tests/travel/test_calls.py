@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
-from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.statements.calls import ArgumentValue, ProcedureCall, read_call
 
 

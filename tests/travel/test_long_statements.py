@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.alters import read_alter
 from paimark.core.travel.statements.calls import read_call
 from paimark.core.travel.statements.inserts import read_insert

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
-from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.resolving import plain_uses
-from tests.travel.generated import unhurried
+from tests.long import unhurried
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "SELECT 1;;SELECT 2;"])

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import Clause
+from paimark.core.travel.parse.statement import Clause, SqlRefused
 from paimark.core.travel.resolving import literal_time
 from paimark.core.travel.times import instant, read_timestamp, zone_of
+from tests.long import unhurried
 from tests.travel.conftest import SparkJudge
-from tests.travel.generated import unhurried
 
 NOW = datetime(2026, 5, 20, 12, 34, 56, 789_000, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

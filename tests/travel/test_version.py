@@ -15,7 +15,7 @@ from paimark.core.errors import Corrupt, NotFound
 from paimark.core.storage.open import open_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.travel.parse.uses import Clause, TableUse
+from paimark.core.travel.parse.statement import Clause, TableUse
 from paimark.core.travel.resolving import TravelSource
 from paimark.core.travel.version import (
     Resolved,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from paimark.core.errors import NotFound
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.version import resolve_time, resolve_version
-from tests.travel.generated import unhurried
+from tests.long import unhurried
 from tests.travel.roots import Layout, snapshot
 
 

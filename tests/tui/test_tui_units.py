@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.kinds import Value
-from paimark.core.actions.declared.row import RowVersion
-from paimark.core.cells import cut, fit, width_of, wrap
+from paimark.core.actions.declared.kinds import RowVersion, Value
 from paimark.core.export.difference_rows import value_text
 from paimark.core.export.json_rows import as_text
 from paimark.core.quoting import quoted_if_needed
 from paimark.core.spark.protocol import CANCELLED, Finished, StageProgress
 from paimark.core.table.layout import TablePath
+from paimark.core.text import cut, fit, width_of, wrap
 from paimark.tui.dialogs.plan_text import by_keys
 from paimark.tui.formats import LONGEST, copied_cells, format_value, short_user, whole_text
 from paimark.tui.query.drafts import QueryExecution, add_to_history, read_history

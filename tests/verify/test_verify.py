@@ -11,7 +11,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.actions.context import Context
@@ -20,7 +20,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.verify import Problem, VerifyReport, report, verify
 from paimark.core.verify.located import locate
-from paimark.core.verify.needs import needs_of
+from paimark.core.verify.needed_files import needs_of
 from paimark.core.verify.versions import StoredVersion, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done
 from tests.actions.garbage.test_counting_cost import with_a_large_manifest
@@ -28,6 +28,7 @@ from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.actions.taking_over import branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.long import unhurried
 from tests.paimon import commit, read_rows
 from tests.storage.wrapped import Wrapped
 
@@ -333,7 +334,7 @@ def missed(history: History, needed: set[str]) -> set[str]:
     return {each for each in sure if "manifest" not in each}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@unhurried(60)
 @given(st.randoms(use_true_random=False))
 def test_it_tells_what_counting_everything_over_everything_tells(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:

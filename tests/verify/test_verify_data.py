@@ -20,8 +20,8 @@ from paimark.core.errors import Corrupt
 from paimark.core.storage.limits import MOST_BYTES, TooLarge
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.core.verify import Problem, data, verify
-from paimark.core.verify.reading_process import ReadingProcess
+from paimark.core.verify import Problem, data_files, verify
+from paimark.core.verify.data_files import ReadingProcess
 from tests.actions.acting import EVENTS, ORDERS, context_on
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table
@@ -53,9 +53,9 @@ def rewritten(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
         write_statistics=False,
         store_schema=False,
     )
-    data = path.read_bytes()
-    footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
-    path.write_bytes(data[:footer] + bytes(size - len(data)) + data[footer:])
+    data_files = path.read_bytes()
+    footer = len(data_files) - 8 - int.from_bytes(data_files[-8:-4], "little")
+    path.write_bytes(data_files[:footer] + bytes(size - len(data_files)) + data_files[footer:])
     assert path.stat().st_size == size
 
 
@@ -159,7 +159,7 @@ def test_a_small_file_takes_no_more_memory_than_pieces_of_it_may(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two megabytes are worth too much here, packed into some hundred bytes."""
-    monkeypatch.setattr(data, "AT_ONCE_BYTES", 1 << 20)
+    monkeypatch.setattr(data_files, "AT_ONCE_BYTES", 1 << 20)
     schema = pa.schema([pa.field("id", pa.int64())])
     table = TablePath("shop", "wide")
     create_table(tmp_path, table.full_name, schema, options={"file.format": kind, "bucket": "-1"})

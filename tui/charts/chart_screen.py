@@ -9,9 +9,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from paimark.core.cells import cut
 from paimark.core.errors import PaimarkError
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.tui.charts.plotting import DRAWN, Chart, draw, knows_braille
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.keymap import hidden

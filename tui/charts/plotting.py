@@ -10,8 +10,8 @@ from datetime import datetime, time, timedelta
 from math import isqrt
 from typing import Literal
 
-from paimark.core.cells import width_of
 from paimark.core.figures import size
+from paimark.core.text import width_of
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 # The lines for each mark at the left, and the cells for each mark below.

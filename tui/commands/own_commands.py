@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from textual.binding import Binding
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.config import OwnCommand, Settings
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.redaction import redacted, without_secrets

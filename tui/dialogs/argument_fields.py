@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from paimark.core.actions.declared.declaration import AUTHOR, MESSAGE
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument
-from paimark.core.actions.known_names import known_names
+from paimark.core.actions.names import known_names
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
 from paimark.core.storage.files import Files

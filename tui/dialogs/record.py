@@ -9,9 +9,8 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from paimark.core.cells import cut_middle, width_of
 from paimark.core.figures import counted
-from paimark.core.text import clean_text, distinct
+from paimark.core.text import clean_text, cut_middle, distinct, width_of
 from paimark.tui.dialogs.dialog import SearchedText
 from paimark.tui.formats import whole_text
 from paimark.tui.keymap import hidden

@@ -92,4 +92,9 @@ _LETTERS = {
 def latin(event: Key) -> Key:
     """The key at the same place of a Latin layout; the event itself if it is no Cyrillic letter."""
     character = _LETTERS.get(event.character or "")
-    return event if character is None else Key(_character_to_key(character), character)
+    return event if character is None else Key(key_name(character), character)
+
+
+def key_name(character: str) -> str:
+    """Textual's name of the key that types this character."""
+    return _character_to_key(character)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from textual.binding import Binding, BindingType
-from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, key_to_character
 
 from paimark.core.errors import UsageError
-from paimark.tui.keys.bindings import Scope
+from paimark.tui.keys.bindings import Scope, key_name
 from paimark.tui.widgets.key_bar import written
 
 Keymap = Mapping[str, str]
@@ -101,7 +101,7 @@ def _parsed(id_: str, keys: str, known: Mapping[str, Binding]) -> Iterator[str]:
 
 
 def _named(key: str) -> str:
-    return _character_to_key(key) if len(key) == 1 else key
+    return key_name(key) if len(key) == 1 else key
 
 
 def _is_key(key: str) -> bool:
@@ -150,3 +150,12 @@ def _companions(scopes: Sequence[Scope], chosen: Keymap) -> Keymap:
         for each in scope.bindings
         if each.id is not None and freed & set(keys_of(each, {}))
     }
+
+
+def key_rows(configured: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:
+    """(id, keys, effect) in the order of ids. Raises `UsageError` like `keymap_of`."""
+    keymap = keymap_of(configured, all_scopes)
+    known = {each.id: each for scope in all_scopes for each in scope.bindings if each.id is not None}
+    for id_, binding in sorted(known.items()):
+        keys = " ".join(written(key) for key in keys_of(binding, keymap))
+        yield id_, keys, binding.tooltip or binding.description

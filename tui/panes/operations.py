@@ -10,7 +10,7 @@ import msgspec
 from textual.binding import Binding, BindingType
 
 from paimark.core.actions.change.operations import replayed
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import counted, exact_moment, exact_time
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.operations import Entry, Operation, checks_said, log_entries, read_entries

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import NotFound
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.table.definition.file_sizes import unit_of
@@ -27,14 +27,14 @@ from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.lines import AbstractWidget, Column
+from paimark.tui.widgets.lines import Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
 COUNTED = f"{unit_of(None)}s"
 
 
-class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
+class RecordPane(Column, Generic[S]):
     """Subclasses define how to read the rows, in a thread, and the details of a row."""
 
     # A column of `COUNTED` is named by what metadata counts in the table.
@@ -285,7 +285,7 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         return grid.why_none
 
     def _why_gone(self, lost: RecordKey) -> str:
-        """The reason why a record is not among the rows: it is deleted, or of the main of before."""
+        """The reason why a record is not among the rows: it is deleted, or belonged to an earlier main."""
         opened = None if self.loaded is None else self.loaded.opened
         if self.loaded is not None and self.loaded.fingerprint is None:
             return f"{lost.name} is still being read"

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, duration, exact_moment, exact_time
 from paimark.core.storage.files import Files, read_if_there

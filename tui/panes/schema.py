@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import counted, exact_time
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import Root

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import counted, exact_moment, exact_time
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import Root

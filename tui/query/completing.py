@@ -7,7 +7,6 @@ from typing import Any
 
 from textual.app import App
 
-from paimark.core.cells import cut
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
 from paimark.core.table.catalog import databases, tables
@@ -16,7 +15,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, branch_root
 from paimark.core.table.names import parse_table_name, split_system_name
 from paimark.core.table.system_tables import SYSTEM_TABLES
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.tui.named_keys import key
 from paimark.tui.query.completion import Completion, Known, TableNames, complete, tables_named
 from paimark.tui.session import Session

@@ -93,8 +93,7 @@ def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: 
     """
     import pyarrow as pa
 
-    from paimark.core.export.empty_rows import empty_rows
-    from paimark.core.export.result_file import ResultFile
+    from paimark.core.export.result_file import ResultFile, empty_rows
 
     out: ResultFile | None = None
     count = 0

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimark.core.cells import cut
 from paimark.core.figures import counted, seconds
 from paimark.core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.tui.named_keys import cancel_key
 from paimark.tui.query.arrow_rows import ArrowRows, result_columns
 from paimark.tui.records.sources import GridColumn, tuples
@@ -16,7 +15,7 @@ from paimark.tui.widgets.query_status import bar, problem, reading
 from paimark.tui.work.spark_work import SparkCaller
 
 if TYPE_CHECKING:
-    from paimark.core.travel.parse.uses import Statement
+    from paimark.core.travel.parse.statement import Statement
 
 _IN_SHORT = 60
 

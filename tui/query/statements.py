@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.quoting import literal
 from paimark.core.table.layout import MAIN
 from paimark.tui.session import Target

@@ -6,12 +6,11 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from paimark.core.cells import cut
 from paimark.core.errors import Cancelled
 from paimark.core.figures import counted, seconds
 from paimark.core.spark.protocol import Failed
 from paimark.core.statements.script import Numbered, ScriptStatement, hint_with, run_and_left
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.tui.named_keys import cancel_key, key, run_key
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.theme import Line

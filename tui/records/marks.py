@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import counted
 from paimark.core.table.layout import MAIN
 from paimark.core.table.records import Snapshot

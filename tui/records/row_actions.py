@@ -8,8 +8,7 @@ import msgspec
 
 from paimark.core.actions.declared.declaration import Key
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.kinds import Thing
-from paimark.core.actions.declared.row import RowVersion, Seen, is_savepoints
+from paimark.core.actions.declared.kinds import RowVersion, Seen, Thing, is_savepoints
 from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from paimark.tui.session import Target

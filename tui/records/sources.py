@@ -13,7 +13,7 @@ import msgspec
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot
 from paimark.core.table.rows import SnapshotRow
-from paimark.core.travel.diff.compared import Fitted
+from paimark.core.text import Fitted
 from paimark.tui.formats import CellKind, short_user
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.table.layout import TablePath
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.opening import Opening
@@ -31,9 +31,8 @@ from paimark.tui.screens.browse_keys import (
     heard_elsewhere,
     is_for_rows,
 )
-from paimark.tui.screens.difference_lookup import DifferenceLookup
 from paimark.tui.screens.open_tabs import LocationHistory, OpenTabs, keep_place
-from paimark.tui.screens.row_dialogs import RowDialogs
+from paimark.tui.screens.row_dialogs import DifferenceLookup, RowDialogs
 from paimark.tui.screens.selected_rows import SelectedRows
 from paimark.tui.screens.sidebar import Sidebar
 from paimark.tui.screens.table_summary import TableSummary

@@ -13,7 +13,7 @@ from paimark.tui.keymap import hidden
 from paimark.tui.named_keys import how_to_quit, key, tab_key
 from paimark.tui.records.row_actions import DELETE, KEYS, tabs_of
 from paimark.tui.tabs import Tab
-from paimark.tui.terminal.key_order import bindings_of
+from paimark.tui.terminal.key_order import bindings_of, keymap, keys_of_node
 from paimark.tui.widgets.key_bar import written
 
 # Prefixes of binding ids: the keys for a row, which wait until there are rows. `NOT_FOR_ROWS` has exceptions,
@@ -152,9 +152,7 @@ async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     if not panes or panes.first().has_focus_within:
         return why_not_here(screen, pressed, tab)
     for node in panes.first().walk_children(with_self=True):
-        bindings = node._bindings.copy()
-        bindings.apply_keymap(screen.app._keymap)
-        for binding in bindings.key_to_bindings.get(pressed, ()):
+        for binding in keys_of_node(node).get(pressed, ()):
             if node.display and (binding.id or "").startswith(_BESIDE):
                 await screen.app.run_action(binding.action, node)
                 return ""
@@ -183,7 +181,7 @@ def _why_on_another(screen: Screen[Any], pressed: str, tab: Tab) -> str:
 
     for other, bindings in KEYS_OF_TABS.items():
         for binding in (each for each in bindings if isinstance(each, Binding) and other is not tab):
-            if pressed in keys_of(binding, screen.app._keymap):
+            if pressed in keys_of(binding, keymap(screen.app)):
                 return _where(binding, pressed, [other], tab)
     return ""
 

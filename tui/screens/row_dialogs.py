@@ -1,15 +1,15 @@
-"""The dialogs that keys open: plans of actions, the whole record, the first rows."""
+"""The dialogs that keys open: plans, the whole record, the first rows, the difference of two versions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import minute
 from paimark.core.table.catalog import databases
 from paimark.core.table.layout import MAIN
@@ -17,6 +17,13 @@ from paimark.core.table.trash import DroppedTable, dropped_tables
 from paimark.tui.messages import Say, StatusShown
 from paimark.tui.panes.pane import WithChange
 from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.marks import (
+    Mark,
+    moved_on,
+    pair_to_compare,
+    why_no_change,
+    why_no_pair,
+)
 from paimark.tui.records.row_actions import (
     PROTECTING,
     RowAction,
@@ -34,6 +41,7 @@ from paimark.tui.work.background import Slot, ThreadReport
 if TYPE_CHECKING:
     from paimark.core.actions.plan import Outcome
     from paimark.core.statements.call import ActionCall
+    from paimark.core.travel.diff.diff import Difference
     from paimark.tui.dialogs.plan_dialog import PlanDialog
     from paimark.tui.dialogs.record import RecordScreen
     from paimark.tui.work.running_change import RunningChange
@@ -225,3 +233,72 @@ class RowDialogs:
         requested = mark.requested if mark is not None else RequestedVersion(target.branch)
         label = f"{target.table.full_name} {mark.label if mark is not None else ''}".strip()
         await self._app.push_screen(PeekScreen(label, Peeking(self._session, target, requested)))
+
+
+class DifferenceLookup:
+    """`prepare` gets the statement of a difference if the person asks for it; `plan` opens a plan."""
+
+    def __init__(
+        self,
+        app: App[Any],
+        session: Session,
+        rows: SelectedRows,
+        say: Say,
+        prepare: Callable[[str], Awaitable[None]],
+        plan: Callable[[str, Target, dict[str, object]], Awaitable[None]],
+    ) -> None:
+        self.shown: Difference | None = None
+        self._session = session
+        self._rows = rows
+        self._say = say
+        self._prepare = prepare
+        self._plan = plan
+        self._app = app
+
+    async def open(self, target: Target) -> None:
+        """Compare the marked rows, or the row under the cursor; returns when the screen has the focus."""
+        marks = self._rows.marks
+        if len(marks) != 2 and self._rows.says_no_row():
+            return
+        pair = pair_to_compare(marks, self._rows.under_cursor)
+        if pair is None:
+            self._say(why_no_pair(marks), "warn")
+        else:
+            await self._compare(target, *pair)
+
+    async def open_changes(self, target: Target) -> None:
+        """Compare the versions before and after what the row under the cursor did."""
+        if self._rows.says_not_one():
+            return
+        pane = self._rows.pane
+        pair = None if pane is None else pane.change
+        if pair is None:
+            self._say(why_no_change(None) if pane is None else pane.why_no_change, "warn")
+        else:
+            await self._compare(target, *pair)
+
+    async def _compare(self, target: Target, old: Mark, new: Mark) -> None:
+        from paimark.core.travel.diff.diff import make_difference
+        from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
+
+        files = self._session.files
+
+        def accept(difference: Difference) -> str:
+            self._rows.unmark()
+            moved = moved_on(old, difference.old.snapshot) or moved_on(new, difference.new.snapshot)
+            self.shown = self.shown if moved else difference
+            return moved
+
+        async def closed(result: str | Mapping[str, object] | None) -> None:
+            if isinstance(result, str):
+                await self._prepare(result)
+            elif result is not None:
+                await self._plan("restore-rows", target, dict(result))
+
+        screen = DifferenceScreen(
+            self._session.room,
+            f"{target.table.full_name}: from {old.label} to {new.label}",
+            lambda: make_difference(files, target.table, old.requested, new.requested),
+            accept,
+        )
+        await self._app.push_screen(screen, closed)

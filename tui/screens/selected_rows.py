@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.kinds import Argument, Value
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import Argument, RowVersion, Value
 from paimark.core.figures import counted
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import delete_key, key, mark_key, unmark_key

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 from textual.app import App
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import Corrupt, NotFound, PaimarkError
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX

@@ -1,5 +1,7 @@
 """Handle keys in the order they were typed: the effects of one are complete before the next is handled.
 
+What the console needs of Textual's bindings that Textual keeps private is used here only.
+
 Textual passes a key to the focused widget, and its effects travel as messages from widget to widget. Over a
 slow line keys arrive in bursts, and a key would find a focus or a screen that the one before it is about to
 change.
@@ -8,12 +10,14 @@ change.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from textual.binding import Binding
+from textual.app import App
+from textual.binding import Binding, BindingsMap
 from textual.dom import DOMNode
+from textual.events import Key
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
@@ -59,6 +63,39 @@ async def _drained(pump: MessagePump) -> None:
         await reached.wait()
         if not pump.message_queue_size:
             return
+
+
+async def act(app: App[Any], event: Key) -> bool:
+    """Run the binding of a key; return whether it has one. Text is left to the focused widget."""
+    if await app._check_bindings(event.key, priority=True):
+        return True
+    focused = app.focused
+    is_text = focused is not None and focused.check_consume_key(event.key, event.character)
+    return not is_text and await app._check_bindings(event.key)
+
+
+def bind(app: App[Any], bindings: list[Binding]) -> None:
+    """Give the application more keys. `App.bind` takes no ids."""
+    app._bindings.key_to_bindings.update(BindingsMap(bindings).key_to_bindings)
+
+
+def keymap(app: App[Any]) -> Mapping[str, str]:
+    """The keys that `App.set_keymap` was given, by the ids of their bindings."""
+    return app._keymap
+
+
+def keys_of_node(node: DOMNode) -> Mapping[str, list[Binding]]:
+    """The bindings of one widget by their present keys."""
+    bindings = node._bindings.copy()
+    bindings.apply_keymap(keymap(node.app))
+    return bindings.key_to_bindings
+
+
+def keys_for(screen: Screen[object], action: str) -> list[str]:
+    """The keys with an action on the screen, also the application's, of which a dialog hides all without
+    priority."""
+    chain = screen._binding_chain
+    return [pressed for _, bindings in chain for pressed, binding in bindings if binding.action == action]
 
 
 def binding_of(screen: Screen[object], key: str) -> str:

@@ -24,8 +24,16 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 
-from paimark.tui.terminal.cells import Ink, Line, ScreenCell, by_ink, link_code
-from paimark.tui.terminal.scrolling import can_erase, can_link, find_scroll
+from paimark.tui.terminal.cells import (
+    Ink,
+    Line,
+    ScreenCell,
+    by_ink,
+    can_erase,
+    can_link,
+    find_scroll,
+    link_code,
+)
 
 _CODES = re.compile("\x1b\\[([0-9;]*)m")
 # Characters that a terminal may show in another width than we count, or join with a neighbour.

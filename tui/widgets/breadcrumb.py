@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from paimark.core.cells import cut_middle, width_of
 from paimark.core.figures import counted
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut_middle, width_of
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines, line_width, spread

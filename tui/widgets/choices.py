@@ -9,7 +9,7 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from paimark.core.cells import width_of
+from paimark.core.text import width_of
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines

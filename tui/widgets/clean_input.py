@@ -17,8 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from paimark.core.cells import cut
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 
 
 class CleanInput(Input):

@@ -7,9 +7,8 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
-from paimark.core.cells import width_of
 from paimark.core.figures import counted
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, width_of
 from paimark.tui.formats import short_user
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece

@@ -13,8 +13,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.strip import Strip
 
-from paimark.core.cells import cut
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.tui.theme import SIXTEEN, Line, Piece, inks_over
 from paimark.tui.widgets.lines import Painted, line_width, strip_of
 

@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 
-from paimark.core.cells import cut, width_of, wrap
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut, width_of, wrap
 from paimark.tui.named_keys import key
+from paimark.tui.terminal.key_order import keys_for
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines, line_width
 
@@ -199,12 +199,7 @@ class KeyBar(Lines):
             and not (focused is not None and focused.check_consume_key(pressed, key_to_character(pressed)))
         ]
         # A dialog hides the application's bindings, but not those with priority.
-        quitting = [
-            pressed
-            for _, bindings in self.screen._binding_chain
-            for pressed, binding in bindings
-            if binding.action == "quit"
-        ]
+        quitting = keys_for(self.screen, "quit")
         last = [(written(each), "keys", each) for each in helping[:1]]
         return last + [(_in_short(each), "quit", each) for each in quitting[:1]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 
 from rich.segment import Segment
@@ -11,23 +11,18 @@ from textual import events
 from textual.containers import Horizontal, Vertical
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Region
-from textual.message_pump import _MessagePumpMeta
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from paimark.core.cells import cut, width_of
+from paimark.core.text import cut, width_of
 from paimark.tui.terminal.cells import link_in
 from paimark.tui.theme import Line, Piece, inks_over
 
 
 # Textual looks up a border, a padding, a tint and more for each line of each widget, also of a container that
 # is covered by its children. That took half of a repaint.
-class AbstractWidget(_MessagePumpMeta, ABCMeta):
-    """The metaclass of a widget with abstract methods: Textual's own, and the standard library's."""
-
-
-class Painted(Widget, metaclass=AbstractWidget):
+class Painted(Widget):
     """A widget that is its lines: it has no border, padding or opacity."""
 
     @abstractmethod

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 
 from textual import events
 
-from paimark.core.cells import ELLIPSIS
-from paimark.core.text import clean_text
-from paimark.core.travel.parse.errors import pointed
+from paimark.core.text import ELLIPSIS, clean_text
+from paimark.core.travel.parse.statement import pointed
 from paimark.tui.theme import Line
 from paimark.tui.widgets.grid.scroll_lines import wrap_line
 from paimark.tui.widgets.lines import Lines

@@ -8,11 +8,10 @@ from typing import ClassVar
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.document._document import Document, EditResult, Location
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
-from textual.widgets.text_area import Selection, TextAreaTheme
+from textual.widgets.text_area import Document, EditResult, Location, Selection, TextAreaTheme
 
 from paimark.core.text import clean_text
 from paimark.core.travel.parse.sql import Piece, piece_of
@@ -136,6 +135,7 @@ class SqlEditor(TextArea):
         super().__init__(
             theme="css", soft_wrap=True, show_line_numbers=False, compact=True, max_checkpoints=200
         )
+        self.document.__class__ = SqlDocument
         self._spans_of: tuple[str, dict[int, list[Highlight]]] = ("\x00", {})
         self._proposal = ""
 
@@ -152,8 +152,8 @@ class SqlEditor(TextArea):
             line.stylize(styles[ink], start, end)
         return line
 
-    def _set_document(self, text: str, language: str | None) -> None:
-        super()._set_document(text, language)
+    def load_text(self, text: str) -> None:
+        super().load_text(text)
         self.document.__class__ = SqlDocument
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:

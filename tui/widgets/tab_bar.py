@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from paimark.core.cells import width_of
+from paimark.core.text import width_of
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines, line_width
 

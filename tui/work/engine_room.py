@@ -20,7 +20,7 @@ from paimark.tui.work.unfinished_files import UnfinishedFiles
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine
     from paimark.core.spark.protocol import Event
-    from paimark.core.travel.parse.uses import Statement
+    from paimark.core.travel.parse.statement import Statement
     from paimark.tui.theme import Line
 
 

@@ -19,7 +19,7 @@ from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.said import nothing_lost
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
-from paimark.core.table.landed import Landed
+from paimark.core.table.commits import Landed
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits
 from paimark.core.table.operations import CheckResult

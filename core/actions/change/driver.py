@@ -34,8 +34,8 @@ from paimark.core.actions.temp_files import delete_temporaries, meant_for, read_
 from paimark.core.cancelling import pass_no_return, to_the_end
 from paimark.core.errors import PaimarkError, Refused, Unavailable
 from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.commits import Overwritten
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

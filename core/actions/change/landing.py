@@ -13,8 +13,8 @@ from collections.abc import Collection
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table import landed
-from paimark.core.table.landed import Landed
+from paimark.core.table import commits
+from paimark.core.table.commits import Landed
 from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.names import TOKEN
@@ -67,7 +67,7 @@ def find_commit(
     It commits no other id, so doubts about later snapshots do not matter; unless it `may_go_on`, on commits
     of others.
     """
-    fate = landed.find_commit(files, root, commit_user(token), after)
+    fate = commits.find_commit(files, root, commit_user(token), after)
     if (
         not may_go_on
         and fate.landed is Landed.UNKNOWN

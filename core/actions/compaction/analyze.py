@@ -33,7 +33,7 @@ from paimark.core.table.manifests.files import size_of
 from paimark.core.table.names import near_names
 from paimark.core.table.operations import ANALYSIS
 from paimark.core.table.records import SchemaField, TableSchema
-from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.statement import TokenCursor
 from paimark.core.travel.parse.tokens import tokenize
 
 _TABLE = "analyzed"

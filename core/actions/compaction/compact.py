@@ -27,11 +27,10 @@ from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import Analyze, Compact, Repair, TaskResult
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.commits import Landed, find_commit, overwritten
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kind_signs import is_on
-from paimark.core.table.landed import Landed, find_commit
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.commits import overwritten
 from paimark.core.table.manifests.files import delta_facts
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot

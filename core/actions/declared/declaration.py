@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from paimark.core.actions.declared.kinds import Argument, Message, Text, Thing, Value
-from paimark.core.actions.declared.row import Seen
+from paimark.core.actions.declared.kinds import Argument, Message, Seen, Text, Thing, Value
 
 if TYPE_CHECKING:
-    from paimark.core.table.follow_ups.options import Event
+    from paimark.core.table.follow_ups import Event
 
 
 # What every change takes that somebody asks for; the registry takes it, and no action sees it.

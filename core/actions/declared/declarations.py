@@ -476,7 +476,7 @@ DECLARED: dict[str, Declaration] = {
                 ),
             ),
             result="Recovered",
-            changes={"restore-main": "replace.restore_main:RestoreMain"},
+            changes={"restore-main": "replace.point_main:RestoreMain"},
             moves_main=True,
         ),
     )

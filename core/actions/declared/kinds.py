@@ -1,6 +1,6 @@
-"""The kinds of arguments: how each is written, and what the row under the cursor gives for it.
+"""The kinds of arguments: how each is written, and what the console's row under the cursor gives for it.
 
-`paimark.core.actions.known_names` has the values to choose from.
+`paimark.core.actions.names` has the values to choose from.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from paimark.core.actions.declared.row import Seen, is_savepoints
 from paimark.core.config import FALSE_WORDS, TRUE_WORDS
 from paimark.core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, number_in
 from paimark.core.table.lineage.notes import problem_of
@@ -263,3 +262,33 @@ class OperationNumber(Number, frozen=True):
 
 class DroppedId(Argument, frozen=True):
     """A dropped table in the trash, of several that had its name."""
+
+
+class RowVersion(msgspec.Struct, frozen=True):
+    """The version of a row for `VERSION AS OF`, or a branch, or (all None) the table itself.
+
+    `commit_time` (epoch ms) distinguishes the snapshot from a later one with the same id. `operation` is the
+    number of a row of the log."""
+
+    version: str | None = None
+    branch: str | None = None
+    tag: str | None = None
+    snapshot_id: int | None = None
+    commit_time: int | None = None
+    operation: int | None = None
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A row, and its branch (None for main).
+
+    `newest`: whether the newest snapshot is meant, and not that of the row; None: the action says so.
+    """
+
+    row: RowVersion = RowVersion()
+    branch: str | None = None
+    newest: bool | None = None
+
+
+def is_savepoints(tag: str | None) -> bool:
+    """Whether a tag belongs to a savepoint: it goes when that is deleted, and keeps its name."""
+    return tag is not None and tag.startswith(SAVEPOINT_TAG_PREFIX)

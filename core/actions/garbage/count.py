@@ -13,19 +13,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.context import with_progress
 from paimark.core.actions.garbage.reachability import Metadata, Progress
 from paimark.core.actions.garbage.references import Reference, ToDelete
 from paimark.core.errors import FileMissing
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.follow_ups.iceberg import needed_files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.manifests.files import FileLocations, StoredFile
-from paimark.core.table.manifests.fold import FileStates, Fold
+from paimark.core.table.manifests.held_files import (
+    FileStates,
+    Fold,
+    Runs,
+    add,
+    both,
+    meet,
+    members,
+    minus,
+    union,
+)
+from paimark.core.table.manifests.iceberg import needed_files
 from paimark.core.table.manifests.joined_changelogs import file_name, is_joined
 from paimark.core.table.manifests.manifests import file_facts, index_facts, read_in_batches
-from paimark.core.table.manifests.runs import Runs, add, both, meet, members, minus, union
 from paimark.core.table.records import commit_key
 
 

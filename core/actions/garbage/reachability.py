@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.context import with_progress
 from paimark.core.actions.garbage.references import Reference, ToDelete
 from paimark.core.errors import FileMissing
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.manifests.files import StoredFile, manifest_list_paths
-from paimark.core.table.manifests.fold import Uses
+from paimark.core.table.manifests.held_files import Runs, Uses
 from paimark.core.table.manifests.manifests import ManifestMeta, manifest_facts
-from paimark.core.table.manifests.runs import Runs
 from paimark.core.table.records import Snapshot
 
 Progress = Callable[[str], None]

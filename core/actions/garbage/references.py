@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.context import with_progress
 from paimark.core.actions.roots.savepoint_claim import Claim
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.storage.files import Files

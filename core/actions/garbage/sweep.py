@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from paimark.core.actions.change.journal import Hold, TakenOver
-from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.garbage.estimate import Estimate
+from paimark.core.actions.context import Context, Estimate, Progress, Remark
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import Plan

@@ -16,8 +16,8 @@ from paimark.core.actions.garbage.reachability import Progress
 from paimark.core.actions.garbage.references import Reference, ToDelete, surviving, twins
 from paimark.core.errors import Corrupt, FileMissing, PaimarkError, Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.follow_ups.iceberg import REMEDY
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.manifests.iceberg import REMEDY
 from paimark.core.table.records import commit_key
 
 __all__ = ["FileCount", "Freed"]

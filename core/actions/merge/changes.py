@@ -35,7 +35,7 @@ from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, raise_first
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
-from paimark.core.actions.row_checks.publishing import checked_again, is_checked
+from paimark.core.actions.row_checks.checking import checked_again, is_checked
 from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.operations import CheckResult

@@ -25,8 +25,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.records import Snapshot, TableSchema
-from paimark.core.text import quoted_if_unclear
-from paimark.core.travel.diff.compared import compared
+from paimark.core.text import compared, quoted_if_unclear
 
 # This many are shown; all are counted.
 SHOWN = 1000

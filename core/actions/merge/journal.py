@@ -12,7 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.merge.survey import Kind, Survey
-from paimark.core.actions.rewrite.column_compatibility import holds_all
+from paimark.core.actions.rewrite.columns import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.actions.roots.guard_tags import guard

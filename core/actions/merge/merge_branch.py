@@ -19,11 +19,10 @@ from paimark.core.actions.merge.resolution import Resolution, undecided
 from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.rewrite.columns_again import columns_change, columns_lost, lost_columns
+from paimark.core.actions.rewrite.columns import columns_change, columns_lost, lost_columns
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, version_of
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.row_checks.checking import CheckedRows, rows_at
-from paimark.core.actions.row_checks.publishing import Verdict, verdict
+from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, rows_at, verdict
 from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted

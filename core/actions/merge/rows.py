@@ -25,7 +25,7 @@ from paimark.core.figures import counted
 from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import COMMON, PARTITIONS, Version
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import WHOLE, ColumnType
+from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.manifests.files import size_of, snapshot_facts
@@ -204,10 +204,9 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     name = start.root.table.full_name
     refusals = rewriting_refusals(context, survey.target)
     refusals += [Refusal(f"{name} {each.reason}", each.hint) for each in merging_refusals(schema)]
-    if any("MAP" in msgspec.json.encode(field.type).decode() for field in schema.fields):
-        refusals.append(
-            Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")
-        )
+    if part := next(filter(None, (unordered_part(field.type) for field in schema.fields)), ""):
+        reason = f"{name} has a {part} column, and Spark can't compare its values"
+        refusals.append(Refusal(reason, "Replace main instead."))
     engine = merge_engine(schema.options)
     if schema.primary_keys and engine != "deduplicate":
         refusals.append(

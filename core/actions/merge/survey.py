@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.checks import fingerprint, link_refusals
 from paimark.core.actions.merge.history import Merged, merged
-from paimark.core.actions.plan import Refusal
+from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
@@ -93,6 +93,7 @@ def survey_merge(
     root = branch_root(files, table, name)
     if root == start.root:
         raise Refused(f"{name} is main of {table.full_name}", "Name another branch.")
+    raise_first(link_refusals(start.schema.options, root))
     require_newest(files, root)
     head = choose(files, root, up_to)
     if head is None:

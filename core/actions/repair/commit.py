@@ -19,7 +19,7 @@ from paimark.core.actions.repair.found import Example, Found
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, writing_refusals
 from paimark.core.spark.protocol import Repair, Version
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.definition.column_types import unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.text import capitalised
@@ -86,10 +86,9 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
         reason = "merges rows of a key by partial-update, so a NULL of then would not replace a value of now"
         rules[reason] = "Write those rows yourself, or roll back the whole table."
     refusals += [Refusal(f"{table.full_name} {reason}", hint) for reason, hint in rules.items()]
-    if any("MAP" in type_text(field.type) for field in schema.fields):
-        refusals.append(
-            Refusal(f"{table.full_name} has a MAP column, and maps can't be compared", "Roll back instead.")
-        )
+    if part := next(filter(None, (unordered_part(field.type) for field in schema.fields)), ""):
+        reason = f"{table.full_name} has a {part} column, and Spark can't compare its values"
+        refusals.append(Refusal(reason, "Roll back instead."))
     return refusals
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.repair.changes import BACK, CHANGED, CONFLICT, GO
-from paimark.core.cells import cut_middle
 from paimark.core.figures import counted
-from paimark.core.text import quoted_if_unclear
+from paimark.core.text import cut_middle, quoted_if_unclear
 
 # What decides over rows that somebody changed since.
 FAIL, KEEP_NOW, TAKE_THEN = CHOICES = ("fail", "now", "then")

@@ -28,7 +28,7 @@ from paimark.core.actions.repair.commit import (
 from paimark.core.actions.repair.deciding import KeyedRepair, decision
 from paimark.core.actions.repair.found import Found
 from paimark.core.actions.repair.meant import meant_rows
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.rollback.target import version_at
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip

@@ -35,7 +35,7 @@ from paimark.core.actions.repair.commit import (
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
 from paimark.core.actions.repair.deciding import KeyedRepair, decision
 from paimark.core.actions.repair.found import Found
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.said import engine_of, may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, NotFound, Refused, UsageError

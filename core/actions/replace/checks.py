@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.checks import fingerprint, link_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.actions.replace.comparison import Takeover, moved, savepoints_held_alone, survey_takeover
 from paimark.core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
-from paimark.core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, unwritable_paths
@@ -21,6 +21,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.reading import numbered
+from paimark.core.table.records import TableSchema
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
@@ -83,11 +84,14 @@ def require_still(hold: Hold, replacement: Replacement, progress: Progress, *, e
 
 
 def clash_refusals(takeover: Takeover) -> list[Refusal]:
-    """Tags of main and the branch with one name and different snapshots."""
-    if not takeover.clashes:
-        return []
-    reason = f"Tags of one name hold different snapshots: {', '.join(takeover.clashes)}"
-    return [Refusal(reason, "Delete one of each, then make a new plan.")]
+    """That the branch is a part of main's chain; tags of both with one name and different snapshots."""
+    main, branch = takeover.main, takeover.branch.root
+    options = TableSchema.from_json(main.schema, main.root.schema(main.schema_id)).options
+    refusals = link_refusals(options, branch)
+    if takeover.clashes:
+        reason = f"Tags of one name hold different snapshots: {', '.join(takeover.clashes)}"
+        refusals.append(Refusal(reason, "Delete one of each, then make a new plan."))
+    return refusals
 
 
 def moving_refusals(context: Context, root: Root) -> list[Refusal]:

@@ -16,8 +16,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge.journal import RewriteByBranch, record_merge, state_of
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
-from paimark.core.actions.rewrite.columns_again import columns_change, columns_lost
+from paimark.core.actions.rewrite.columns import column_refusals, columns_change, columns_lost
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
@@ -28,8 +27,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     version_of,
 )
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.row_checks.checking import CheckedRows, rows_at
-from paimark.core.actions.row_checks.publishing import Verdict, is_checked, verdict
+from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, is_checked, rows_at, verdict
 from paimark.core.actions.said import commits_between, may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted

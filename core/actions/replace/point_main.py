@@ -7,23 +7,29 @@ recovered meanwhile. So it is the first write of `finish`: a process that was ta
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Landed
-from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.context import Progress, Remark
-from paimark.core.actions.plan import Item
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import fingerprint, require_unmoved
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.replace.comparison import unreadable_refusals
 from paimark.core.actions.replace.pointer import drop_copies
+from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.roots.json_edit import without_time_to_live
-from paimark.core.actions.roots.root_state import is_lost
-from paimark.core.actions.said import otherwise
+from paimark.core.actions.roots.root_state import RootState, is_lost, state
+from paimark.core.actions.said import final, otherwise
+from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import Root, truncation_tag
+from paimark.core.table.layout import Root, TablePath, truncation_tag
+from paimark.core.table.lineage.edits import Edits, MainEdit
 from paimark.core.table.lineage.forks import Side, find_fork
-from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
+from paimark.core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
 from paimark.core.table.manifests.chain import comes_from
+from paimark.core.table.names import checked_name, near_or_all_names
 from paimark.core.table.records import Snapshot
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -100,3 +106,96 @@ def _before(files: Files, main: Side, copy: Side) -> Snapshot | None:
 def _pin(files: Files, main: Root, copy: Root, shared: Snapshot) -> None:
     path = main.tag(truncation_tag(copy.label, shared.id))
     files.create(path, without_time_to_live(shared.to_json(), path))
+
+
+def plan(context: Context, table: TablePath, name: str) -> Plan:
+    """Raises `Refused` if the branch that is main exists, or there is no branch `name`."""
+    branch_state = _find(context.files, table, name)
+    gone = main_branch_name(context.files, table)
+    return Plan(
+        change="restore-main",
+        headline=f"Make branch {name} main of {table.full_name}.",
+        arguments={"main": name, "gone": gone},
+        fingerprint=fingerprint(str(gone), branch_state.fingerprint),
+        steps=(
+            Step("replace", table.main_branch_file, f"{gone} -> {name}"),
+            Step("replace", table.directory, f"guards and notice of {name} instead of those of {gone}"),
+        ),
+        items=(
+            Item("loses", f"what branch {gone} got as main: it is gone", "commits-leave-main", is_grave=True),
+            final(),
+            Item("keeps", f"every version, tag and savepoint of branch {name}"),
+        ),
+        phrase=name,
+        cost="no data file",
+        refusals=tuple(unreadable_refusals(context, branch_state)),
+    )
+
+
+class RestoreState(msgspec.Struct, frozen=True):
+    """The branch that becomes main, and the one that is gone."""
+
+    name: str  # the branch that becomes main
+    gone: str  # the branch that was main
+
+
+class RestoreMain(PointMain[RestoreState]):
+    """A branch becomes main in place of one that is gone."""
+
+    State = RestoreState
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        change = cls(work, RestoreState(str(work.plan.arguments["main"]), str(work.plan.arguments["gone"])))
+        change._as_planned()
+        return change
+
+    @property
+    def new_main(self) -> Root:
+        return self.work.table.root(self.state.name)
+
+    def _as_planned(self) -> None:
+        branch_state = _find(self.work.files, self.work.table, self.state.name)
+        gone = main_branch_name(self.work.files, self.work.table)
+        require_unmoved(self.work.table, self.work.plan, fingerprint(str(gone), branch_state.fingerprint))
+
+    def check(self, hold: Hold) -> None:
+        self._as_planned()
+
+    def finish(self, hold: Hold) -> None:
+        self.point(hold)
+        clear_table_directory(self.work.files, self.work.table, self.new_main, None)
+
+    def clean(self) -> None:
+        clean_table_directory(self.work.files, self.work.table, self.new_main, None)
+
+    def edits(self) -> Edits:
+        return Edits(main=MainEdit(before=self.state.gone, after=self.state.name))
+
+    def no_way_back(self) -> str:
+        return f"branch {self.state.gone}, which was main, is gone"
+
+    def done(self) -> Done:
+        name, gone = self.state.name, self.state.gone
+        return Done(
+            message=f"Made {name} main of {self.work.plan.table}. It can't be taken back",
+            result={"branch_name": name, "recovered": 1},
+            before=f"main is branch {gone}, which is gone",
+            after=f"main is branch {name}",
+        )
+
+    def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        return [Step("check", self.work.table.main_branch_file, f"it names {self.state.name}, or as before")]
+
+
+def _find(files: Files, table: TablePath, name: str) -> RootState:
+    gone = main_branch_name(files, table)
+    if gone is None or root_exists(files, table.root(gone)):
+        raise Refused(
+            f"Main of {table.full_name} is there", "Make another branch main with replace-main-branch."
+        )
+    root = table.root(checked_name(name, "branch"))
+    if not root_exists(files, root):
+        known = branch_names(files, table)
+        raise Refused(f"{table.full_name} has no branch {name}", near_or_all_names(name, known))
+    return state(files, root)

@@ -23,8 +23,8 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
 from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.layout import Root
-from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.edits import Edits, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage

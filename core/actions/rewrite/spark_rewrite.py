@@ -28,10 +28,10 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import ActionTask, Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
+from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import main_root

@@ -13,7 +13,7 @@ from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.rewrite.columns_again import columns_change, definition_of, stamped
+from paimark.core.actions.rewrite.columns import columns_change, definition_of, stamped
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,

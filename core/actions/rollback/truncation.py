@@ -34,8 +34,8 @@ from paimark.core.actions.roots.root_files import (
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
+from paimark.core.table.commits import Landed
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.landed import Landed
 from paimark.core.table.layout import (
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,

@@ -13,7 +13,7 @@ from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.manifests.apart import marked_unless_proven
+from paimark.core.table.manifests.chain import marked_unless_proven
 from paimark.core.table.manifests.files import NeededNames
 from paimark.core.table.records import Snapshot, is_same_commit
 

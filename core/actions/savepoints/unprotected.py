@@ -20,7 +20,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
-from paimark.core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
+from paimark.core.table.manifests.chain import INSTEAD, endangered, marked_unless_proven
 from paimark.core.table.manifests.files import missing_of, snapshot_facts
 from paimark.core.table.records import Savepoint, Snapshot, is_apart
 from paimark.core.table.savepoints import SavepointManager, has_schemas_of, tagged_savepoints

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from paimark.core.actions.rewrite.column_compatibility import holds
+from paimark.core.actions.rewrite.columns import holds
 from paimark.core.errors import UsageError
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.records import SchemaField

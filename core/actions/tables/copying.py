@@ -19,9 +19,10 @@ from paimark.core.actions.context import Counting, Progress, Remark
 from paimark.core.actions.tables.places import COPIED, Copied, Places
 from paimark.core.actions.tables.walking import SCHEMAS, files_of, is_of_schemas, joined, walked
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import Refused
+from paimark.core.errors import PaimarkError, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import read_if_there
+from paimark.core.storage.open import give_up_copies
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, number_in
@@ -83,6 +84,8 @@ class CopiedMove(Places):
 
     def finish(self) -> None:
         """Remove the old directory. What a job wrote there since the comparison is brought along."""
+        if not self.seen:
+            self._give_up_copies()
         self._move_schemas()
         if (removing := self.hold.journaled.noted(REMOVING, Removing)) is None:
             removing = Removing(known_only=not (self._is_as_seen() or self._follow()))
@@ -92,11 +95,25 @@ class CopiedMove(Places):
 
     def take_back(self) -> None:
         """Remove the copy. A table that somebody else made there meanwhile stays."""
+        self._give_up_copies()
         if self._files.names(self.to.root().schemas):
             self.progress(Remark(f"{self.to.directory} stays: somebody else has made a table there"))
         else:
             self._remove(self.to)
         self._release_claim()
+
+    def _give_up_copies(self) -> None:
+        """Those of a process that died. A file's name has a token of its writer: only a copy has it there."""
+
+        def is_copied(path: str) -> bool:
+            return is_inside(path) and self._files.size(joined(self.source.directory, path)) is not None
+
+        try:
+            if count := give_up_copies(self._files, self.to.directory, is_copied):
+                self.progress(Remark(f"gave up {counted(count, 'copy', 'copies')} of large files"))
+        except PaimarkError as error:
+            # The move is ended all the same: what is left costs only room.
+            self.progress(Remark(f"parts of large files may be left in {self.to.directory}: {error.message}"))
 
     def _release_claim(self) -> None:
         if self.to != self.hold.table:

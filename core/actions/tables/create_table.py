@@ -19,7 +19,13 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed
 from paimark.core.spark.library.schema_check import defined_by
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.catalog import find_table, parse_table_name, require_database, table_exists
+from paimark.core.table.catalog import (
+    find_table,
+    first_file,
+    parse_table_name,
+    require_database,
+    table_exists,
+)
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -110,7 +116,8 @@ def _refusals(context: Context, table: TablePath) -> list[Refusal]:
     if holds_anything(files, table):
         return [
             Refusal(
-                f"{table.directory} is not empty: the new table would have what lies there",
+                f"{table.directory} is not empty: the new table would have "
+                f"{first_file(files, table.directory) or 'what lies there'}",
                 "Move it away, or choose another name.",
                 "name-is-taken",
             )

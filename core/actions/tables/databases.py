@@ -10,7 +10,7 @@ from paimark.core.actions.plan import Outcome, Plan, Refusal
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, some_of
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.catalog import database_directory, databases, require_database, tables
+from paimark.core.table.catalog import database_directory, databases, first_file, require_database, tables
 from paimark.core.table.names import is_safe_name
 from paimark.core.table.trash import dropped_tables, half_deleted
 
@@ -74,19 +74,9 @@ def _in_the_way(context: Context, name: str) -> list[Refusal]:
         what = f"{counted(len(dropped), 'dropped table')} in its trash"
         hint = f"CALL sys.delete_dropped(table => '{dropped[0].table.full_name}') deletes one for good."
         return [Refusal(f"Database {name} has {what}", hint)]
-    if other := _first_file(context, directory):
+    if other := first_file(files, directory):
         return [Refusal(f"Database {name} is not empty: there is {other}", "Look at what lies there.")]
     return []
-
-
-def _first_file(context: Context, directory: str) -> str:
-    """The path of a file below, or of a link; empty if there are only directories."""
-    for each in context.files.entries(directory):
-        path = f"{directory}/{each.name}"
-        found = _first_file(context, path) if each.is_directory and not each.is_link else path
-        if found:
-            return found
-    return ""
 
 
 def _plan(action: str, name: str, refusals: list[Refusal]) -> Plan:

@@ -22,8 +22,6 @@ from paimark.core.actions.tables.moving import (
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import DroppedTable, new_drop
 
-ACTION = "drop-table"
-
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """No arguments. Raises `Corrupt` if the table's branches can't be read."""

@@ -26,13 +26,11 @@ from paimark.core.quoting import quoted
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import moves_directories
 from paimark.core.table.catalog import databases
-from paimark.core.table.follow_ups import iceberg
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests import iceberg
 from paimark.core.table.names import near_or_all_names, parse_table_name, split_name
-
-ACTION = "rename-table"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:

@@ -21,15 +21,19 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.tables.moving import TableMove, moves, what_it_has
-from paimark.core.actions.tables.walking import walked
+from paimark.core.actions.tables.walking import joined, walked
 from paimark.core.errors import Corrupt
 from paimark.core.figures import minute
+from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.open import moves_directories
-from paimark.core.table.catalog import is_made, parse_table_name
+from paimark.core.storage.paths import is_inside
+from paimark.core.table.catalog import first_file, is_made, parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import DroppedTable, find_dropped
 
 ACTION = "undrop"
+# Bytes. A request that comes late has written metadata, or the copy of a file that is there.
+_MOST_COMPARED = 1 << 20
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -63,20 +67,31 @@ def _refusals(context: Context, dropped: DroppedTable) -> list[Refusal]:
     if is_made(files, table):
         hint = f"`paimark drop-table {table.word}` takes it out of the way."
         return [Refusal(f"There is another table {table.full_name} by now", hint, "name-is-taken")]
-    if not (files.entries(table.directory) if is_moved else _other_files(context, table)):
+    if is_moved and not files.entries(table.directory):
+        return []
+    other = first_file(files, table.directory) or "another directory" if is_moved else _other(files, dropped)
+    if not other:
         return []
     return [
         Refusal(
-            f"{table.directory} is not empty: a job wrote there after the drop",
+            f"{table.directory} is not empty: there is {other}, of a job that went on after the drop, or of "
+            "a request that the store carried out late",
             "Stop that job, and move what lies there away.",
             "name-is-taken",
         )
     ]
 
 
-def _other_files(context: Context, table: TablePath) -> bool:
-    """Whether anything but a lock lies there."""
-    return any(listed.files for listed in walked(context.files, table.directory))
+def _other(files: Files, dropped: DroppedTable) -> str:
+    """A file under the table's name that is neither of a lock, nor the same in the dropped table."""
+    there, here = dropped.place.directory, dropped.table.directory
+    for listed in walked(files, here):
+        for each in listed.files:
+            path = listed.path(each)
+            is_small = each.size <= _MOST_COMPARED and is_inside(each.name)
+            if not is_small or files.read(joined(here, path)) != read_if_there(files, joined(there, path)):
+                return joined(here, path)
+    return ""
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

@@ -19,7 +19,7 @@ from paimark.core.actions.checks import (
     undone_on_failure,
 )
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.garbage.dependents import dependents
+from paimark.core.actions.garbage.release_pins import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags

@@ -30,7 +30,6 @@ from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import Tag, is_same_commit
 
-ACTION = "rename-tag"
 DELETED = "the tag of the old name is gone"
 
 

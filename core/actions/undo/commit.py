@@ -19,8 +19,8 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
-from paimark.core.actions.rewrite.columns_again import (
+from paimark.core.actions.rewrite.columns import (
+    column_refusals,
     columns_change,
     definition_of,
     stamped,
@@ -37,12 +37,11 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.actions.undo.by_hand import by_hand
-from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, by_hand, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import only_compacted_since
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.commits import only_compacted_since
 from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage

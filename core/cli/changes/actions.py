@@ -1,15 +1,21 @@
-"""Every action of the registry as a command: plan and steps on stderr, the outcome on stdout."""
+"""Every action of the registry as a command: plan and steps on stderr, the outcome on stdout.
+
+One person can save a plan in a file, and another apply it later.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import click
+import msgspec
 
 from paimark.core.actions.context import Context, context_of
 from paimark.core.actions.declared.declarations import DECLARED
@@ -17,11 +23,11 @@ from paimark.core.actions.declared.kinds import Argument
 from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.recover_first import plan_to_apply
-from paimark.core.actions.registry import ACTIONS, Action
+from paimark.core.actions.registry import ACTIONS, Action, action
+from paimark.core.actions.savepoints.create_savepoint import require_not_applied
 from paimark.core.cli.changes.conflicts import CONFLICT_OPTIONS, only_looks
-from paimark.core.cli.changes.saved_plans import save_plan
 from paimark.core.cli.completing import TABLE, ArgumentType
-from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options, takes_note
 from paimark.core.cli.output import narrate, show
 from paimark.core.cli.plans import (
     confirm,
@@ -32,13 +38,17 @@ from paimark.core.cli.plans import (
     terminal_width,
 )
 from paimark.core.cli.query.answering import Narrator, ended_by_signals, open_engine
-from paimark.core.errors import UsageError
+from paimark.core.errors import Corrupt, NotFound, Refused, UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.redaction import redacted
 from paimark.core.spark.client.client import Engine
+from paimark.core.table.lineage.notes import checked
 
 # The parameter for values after the table.
 _FOLLOWING = "following"
+VERSION = 1
+# A plan of a million steps is far smaller.
+_LARGEST = 1 << 28
 
 
 def action_command(name: str) -> click.Command | None:
@@ -180,3 +190,72 @@ def _option(argument: Argument) -> click.Option:
 def _parameter(argument: Argument) -> str:
     # An option of an action may have the name of a global one; click must not mix up their values.
     return f"action_{argument.name.replace('-', '_')}"
+
+
+class SavedPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A plan with the warehouse that it was made on. It holds no credentials."""
+
+    version: int = VERSION
+    warehouse: str
+    plan: Plan
+
+
+def save_plan(path: Path, warehouse: str, plan: Plan) -> None:
+    """Write the plan to a new file. Raises `Refused` if the file exists, or can't be written."""
+    data = msgspec.json.format(msgspec.json.encode(SavedPlan(warehouse=warehouse, plan=plan)))
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise Refused(f"{path} exists already", "Choose another file for the plan.") from error
+    except OSError as error:
+        raise _not_written(path, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data + b"\n")
+    except OSError as error:
+        # Half a plan is useless, and would block the next attempt.
+        path.unlink(missing_ok=True)
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> Refused:
+    return Refused(
+        f"The plan can't be written to {path}: {error.strerror or error}", "Choose another file for the plan."
+    )
+
+
+def load_plan(path: Path) -> SavedPlan:
+    """Raises `NotFound`, and `Corrupt` for a file that is no plan of this version."""
+    try:
+        if not path.is_file() or path.stat().st_size > _LARGEST:
+            raise NotFound(f"{path} is no saved plan", "`--plan-out FILE` writes one.")
+        saved = msgspec.json.decode(path.read_bytes(), type=SavedPlan)
+    except OSError as error:
+        raise NotFound(f"{path} can't be read: {error.strerror or error}", "") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Corrupt(f"{path} is no saved plan ({error})", "Make a new one with --plan-out.") from error
+    if saved.version != VERSION:
+        raise Corrupt(f"{path} has format {saved.version}, and this version knows {VERSION}", "Plan again.")
+    return saved
+
+
+@click.command(cls=GlobalCommand)
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@takes_note
+@click.pass_context
+def apply(ctx: click.Context, file: Path, message: str | None, author: str | None) -> None:
+    """Apply a plan that --plan-out saved. It is refused when anything that it stands on moved since."""
+    options, saved = global_options(ctx), load_plan(file)
+    settings = options.settings()
+    if not options.dry_run:
+        require_writable(settings)
+    with ended_by_signals(), closing(open_engine(settings)) as engine:
+        context = context_of(settings, lambda: engine)
+        if context.files.uri != saved.warehouse:
+            raise Refused(
+                f"{file} was planned on {saved.warehouse}, and this is {context.files.uri}",
+                "Name that warehouse with --warehouse.",
+            )
+        require_not_applied(context, saved.plan)
+        note = checked(message or saved.plan.note.message, author or saved.plan.note.author)
+        carry_out(action(saved.plan.action), context, saved.plan.noted(note), options)

@@ -6,7 +6,7 @@ import click
 
 from paimark.core.cli.changes.actions import arguments_of, params_of, run_action
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.statements.trying.try_script import TRY_SCRIPT
+from paimark.core.statements.try_script import TRY_SCRIPT
 
 
 @click.pass_context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from paimark.core.actions.row_checks.versions import check_version
+from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import row_writer, show

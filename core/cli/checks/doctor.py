@@ -21,8 +21,15 @@ from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
 from paimark.core.cli.checks.doctor_forks import fork_verdicts
-from paimark.core.cli.checks.doctor_readers import cluster_has, cluster_needs, on_paper, one_file, unseen_rows
-from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
+from paimark.core.cli.checks.doctor_store import (
+    cluster_has,
+    cluster_needs,
+    conditions,
+    on_paper,
+    one_file,
+    unseen_rows,
+    writers_at_once,
+)
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
@@ -45,14 +52,13 @@ from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import all_roots, main_root
-from paimark.core.table.manifests import apart
+from paimark.core.table.manifests import chain
 from paimark.core.table.operations import read_operations
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
 from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.verify import verify
-from paimark.core.verify.expired import expired_elsewhere, missing_lists, summed_up
-from paimark.core.verify.lost import overwritten_commits
+from paimark.core.verify.history import expired_elsewhere, missing_lists, overwritten_commits, summed_up
 from paimark.core.verify.versions import Versions, versions
 
 _NAMED = 5
@@ -352,8 +358,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
             yield Finding(name, "warning", detail, another_name(root, tag_name))
     if (lost := lost_newest(files, root)) is not None:
         yield Finding(name, "broken", lost.reason, lost.hint)
-    for sentence in apart.warnings(files, root):
-        yield Finding(name, "warning", sentence, f"{apart.INSTEAD}.")
+    for sentence in chain.warnings(files, root):
+        yield Finding(name, "warning", sentence, f"{chain.INSTEAD}.")
     for verdict in writers_at_once(files.uri, root, rows):
         yield Finding(name, *verdict)
     for item in stock_expiry_items(files, root):

@@ -1,16 +1,38 @@
-"""`paimark doctor` on a store: does it keep conditional writes, and do several writers work at once?"""
+"""`paimark doctor` on a store: conditional writes, several writers at once, and what Spark lacks for it."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import NamedTuple
 
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.query.answering import open_engine
 from paimark.core.config import Settings
-from paimark.core.errors import Refused, Unavailable
-from paimark.core.figures import some_of
+from paimark.core.errors import Refused, Unavailable, UsageError
+from paimark.core.figures import counted, some_of
+from paimark.core.quoting import quoted, shell_line
+from paimark.core.spark.launch.home import SparkHome, find_spark
+from paimark.core.spark.protocol import Explained, Failed
+from paimark.core.spark.stores.failures import (
+    SLOWLY,
+    how_to_add,
+    incomplete,
+    named_files,
+    named_packages,
+    of_other_hadoop,
+)
+from paimark.core.spark.stores.jars import cached_jars, jar_sets, require_fitting
+from paimark.core.spark.stores.settings import Store, store_of
 from paimark.core.storage.conditions import ROUNDS, WRITERS
+from paimark.core.storage.files import Files
 from paimark.core.storage.open import keeps_from_stock, open_files
-from paimark.core.table.layout import Root
+from paimark.core.table.catalog import databases, find_table, tables
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests.files import unseen_files
 from paimark.core.table.rows import SnapshotRow
 
 # The newest snapshots of a root that are examined to find its writers.
@@ -88,3 +110,119 @@ def taking_turns(users: Sequence[str]) -> set[str]:
         if between:
             mixed |= {user} | between
     return mixed
+
+
+def on_paper(settings: Settings) -> Iterator[Verdict]:
+    """Check that the jars are there, without starting Spark. No verdict for a warehouse on the local disk."""
+    store, spark = store_of(settings.warehouse), find_spark()
+    hadoop = spark.hadoop
+    if store.kind == "hdfs":
+        yield Verdict("ok", f"Spark brings the client of HDFS, of Hadoop {hadoop}")
+    elif store.kind in jar_sets():
+        conf = {**spark.defaults(), **settings.spark_conf}
+        yield _verdict_on_named(store, conf, hadoop) or _verdict_on_fetched(store, spark)
+    elif store.kind != "file":
+        yield Verdict("ok", f"Spark has no client for {store.scheme}, {SLOWLY}")
+
+
+def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
+    """Start Spark and let it open a data file of `table`, or of any table."""
+    if store_of(settings.warehouse).kind == "file":
+        return
+    files = open_files(settings.warehouse, settings.options)
+    path = find_table(files, table) if table is not None else _with_rows(files)
+    if path is None:
+        yield Verdict("ok", "no table has rows yet that could be read")
+        return
+    with closing(open_engine(settings)) as engine:
+        for event in engine.run(f"EXPLAIN SELECT * FROM {quoted(path.database)}.{quoted(path.name)}"):
+            if isinstance(event, Explained):
+                line = event.text.partition("\n")[0]
+                yield Verdict("ok" if line.startswith("scan: native") else "warning", line)
+            elif isinstance(event, Failed):
+                raise event.error()
+
+
+def _verdict_on_named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
+    """The verdict on jars that the user's settings name; None if the client is not among them."""
+    client = jar_sets()[store.kind].jars[0].parts[1]
+    files, packages = named_files(conf), named_packages(conf)
+    for jar in (*files, *packages):
+        if jar.startswith(f"{client}-"):
+            why = of_other_hadoop(store, jar, hadoop) or (
+                incomplete(store, files, hadoop) if jar in files else ""
+            )
+            return Verdict("warning", why) if why else Verdict("ok", f"{jar}, of your own settings")
+    return None
+
+
+def _verdict_on_fetched(store: Store, spark: SparkHome) -> Verdict:
+    """The verdict on the jars that were fetched."""
+    jar_set = jar_sets()[store.kind]
+    try:
+        require_fitting(jar_set, spark)
+        if jars := cached_jars(jar_set):
+            where = jars[0].parent
+            return Verdict(
+                "ok", f"{counted(len(jars), 'jar')} for {jar_set.name}, of {jar_set.label}, in {where}"
+            )
+    except Unavailable as error:
+        return Verdict("warning", error.message, error.hint)
+    line = how_to_add(store, spark.hadoop)
+    return Verdict(
+        "warning", f"Spark has no client for {store.scheme}, {SLOWLY}", f"{line[0].upper()}{line[1:]}."
+    )
+
+
+def _with_rows(files: Files) -> TablePath | None:
+    """The first table that has a snapshot."""
+    every = (table for database in databases(files) for table in tables(files, database))
+    return next((each for each in every if Lineage(files, main_root(files, each)).latest()), None)
+
+
+def cluster_needs(options: GlobalOptions) -> Iterator[str]:
+    """The packages that executors must have, if a cluster is set."""
+    if (settings := _with_cluster(options)) is not None:
+        python = ".".join(map(str, sys.version_info[:2]))
+        needs = f"executors need Python {python} with pypaimon and msgspec"
+        if "://" not in settings.warehouse:
+            needs += f", and {settings.warehouse} mounted at the same place"
+        yield f"{settings.spark_master}: {needs}"
+
+
+def cluster_has(options: GlobalOptions) -> Iterator[str]:
+    """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
+    if (settings := _with_cluster(options)) is None:
+        return
+    master = settings.spark_master
+    if options.spark_master is None:
+        yield f"{master}: not looked at; `paimark doctor --spark-master {master}` does"
+        return
+    with closing(open_engine(settings)) as engine:
+        seconds = engine.wait_ready()
+        yield f"{master}: ready in {seconds:.0f} s"
+        yield from engine.nodes
+
+
+def _with_cluster(options: GlobalOptions) -> Settings | None:
+    from paimark.core.spark.launch.cluster import is_cluster
+
+    try:
+        settings = options.settings()
+    except UsageError:
+        # The check of the warehouse reports it.
+        return None
+    return settings if settings.spark_master and is_cluster(settings.spark_master) else None
+
+
+def unseen_rows(files: Files, root: Root) -> Iterator[tuple[str, str, str]]:
+    """State, detail and hint, if there are such rows. It reads the manifests of tables that may have some."""
+    lineage = Lineage(files, root)
+    schema, newest = lineage.latest_schema(), lineage.latest()
+    if schema is None or newest is None:
+        return
+    if count := sum(1 for _ in unseen_files(files, root.table, schema, newest)):
+        branch = [] if root.branch is None else ["--branch", root.label]
+        words = shell_line(["paimark", "compact", root.table.full_name, *branch])
+        detail = f"No reader sees the rows of {counted(count, 'file')} before they are compacted"
+        yield "warning", detail, f"Run: {words}, unless a compaction job does it"

@@ -14,7 +14,6 @@ from types import FrameType
 from typing import Protocol
 
 from paimark.core.actions.context import Context, Counting, Remark, open_context
-from paimark.core.cells import cut
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import narrate, tell
 from paimark.core.config import Settings, state_directory
@@ -35,7 +34,7 @@ from paimark.core.spark.protocol import (
 )
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.core.working_directory import absolute
 
 
@@ -246,7 +245,7 @@ class Narrator:
 
     def point(self, text: str, position: int) -> None:
         """Show the line of a text at a position, with a caret below it."""
-        from paimark.core.travel.parse.errors import pointed
+        from paimark.core.travel.parse.statement import pointed
 
         columns = shutil.get_terminal_size().columns if self.is_live else _COLUMNS
         for line in pointed(text, position, columns - len(_INDENT) - 1):

@@ -15,7 +15,7 @@ from paimark.core.spark.datasource.scan import Scan
 def main() -> int:
     import pyarrow as pa
 
-    from paimark.core.spark.datasource.table_rows import arrow_schema, row_batches
+    from paimark.core.spark.datasource.paimon import arrow_schema, row_batches
 
     scan = Scan.from_text(sys.stdin.read())
     with pa.ipc.new_stream(sys.stdout.buffer, arrow_schema(scan)) as out:

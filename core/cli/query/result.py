@@ -133,7 +133,7 @@ class PrintedResult:
             if self._path is None:
                 self._sink = self._printed(names)
             elif self._columns is not None:
-                from paimark.core.export.empty_rows import empty_rows
+                from paimark.core.export.result_file import empty_rows
 
                 self._write(empty_rows(names, self._columns.types))
         if self._sink is not None:

@@ -35,7 +35,7 @@ from paimark.core.statements.script import Numbered, ScriptStatement, naming, re
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import require_database
 from paimark.core.table.lineage.notes import Note, checked
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.shows import only_shows
 
 # In seconds.

@@ -1,4 +1,4 @@
-"""Read through pypaimon: open a table at a resolved snapshot, plan its splits, read them."""
+"""Read through pypaimon: open a table at a resolved snapshot, plan its splits, read its rows."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import pyarrow as pa
 from pypaimon.common.identifier import Identifier
 from pypaimon.common.json_util import JSON
 from pypaimon.common.options.config import CatalogOptions
+from pypaimon.schema.data_types import PyarrowFieldParser
 from pypaimon.schema.table_schema import TableSchema
 from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
-from paimark.core.errors import Corrupt, Refused
+from paimark.core.errors import Corrupt, NotFound, Refused, Unavailable
+from paimark.core.spark.arrow import fit_batch
 from paimark.core.spark.datasource.file_io import file_io
-from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.unlike import (
+from paimark.core.spark.datasource.pypaimon_limits import (
     column_to_count,
     refuse_elsewhere,
     refuse_unread,
     require_alike,
 )
+from paimark.core.spark.datasource.scan import Scan
 from paimark.core.table.definition.kind_signs import merge_engine
 
 _OPTIONS = {
@@ -38,6 +40,7 @@ _RETRACTION = re.compile(r"received a \S+ row")
 _UNKNOWN_VECTOR = "Invalid magic number"
 # Options of a table that name a state to read. The scan's snapshot replaces them.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
+LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost."
 
 
 def open_table(scan: Scan) -> Any:
@@ -142,3 +145,40 @@ def _builder(scan: Scan, splits: Collection[Any] = ()) -> Any:
     if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:
         builder = builder.with_limit(scan.limit)
     return builder
+
+
+def arrow_schema(scan: Scan) -> pa.Schema:
+    """The columns that the scan selects, in its order."""
+    schema = PyarrowFieldParser.from_paimon_schema(open_table(scan).fields)
+    if scan.columns is None:
+        return schema
+    return pa.schema([schema.field(name) for name in scan.columns])
+
+
+def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield at most `limit` rows in the columns of `arrow_schema`, reading lazily.
+
+    Raises `Refused` for rows that can't be read correctly, `Corrupt` for a file that differs from its
+    manifest, `NotFound` for a missing one, and `Unavailable`.
+    """
+    try:
+        yield from _row_batches(scan, limit)
+    except FileNotFoundError as error:
+        raise NotFound(
+            f"A file that this version of {scan.name} needs is not there: {error}",
+            LOST_FILE,
+        ) from error
+    except OSError as error:
+        raise Unavailable(f"{scan.name} could not be read: {error}") from error
+
+
+def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
+    schema, remaining = arrow_schema(scan), limit
+    # Apply the limit here, split by split: the reader's limit counts rows before merging.
+    for split in plan_splits(scan) if scan.snapshot and remaining != 0 else ():
+        for batch in read_splits(scan, [split]):
+            first_rows = batch if remaining is None else batch.slice(0, min(remaining, batch.num_rows))
+            rows = fit_batch(first_rows, schema)
+            yield rows
+            if remaining is not None and (remaining := remaining - rows.num_rows) <= 0:
+                return

@@ -182,6 +182,13 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_FUNCTIONS)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
     # Options that decide how rows are stored.
+    Rule(
+        "pk-clustering-override",
+        "library",
+        _if_true,
+        "keys are in no order in its files, and only Paimon's own library reads such",
+        _FETCH,
+    ),
     _newer("postpone.merge-on-read", "refused", "2.0", _if_true, "no reader here merges rows by it"),
     _newer("fields.*.map.storage-layout", "refused", "2.0", because="no reader here knows that layout"),
     _newer("blob-view-field", "python", "2.0"),

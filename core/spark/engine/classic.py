@@ -20,9 +20,8 @@ from paimark.core.errors import Refused
 from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
 from paimark.core.spark.engine.orders import repair, rewrite
 from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
+from paimark.core.spark.engine.planned.plans import is_session_command, pins
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
-from paimark.core.spark.engine.planned.uses import pins
-from paimark.core.spark.engine.plans import is_session_command
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
 from paimark.core.spark.engine.views import empty_frame
@@ -52,10 +51,9 @@ from paimark.core.spark.results.results import (
 )
 from paimark.core.spark.session_conf import bearing
 from paimark.core.spark.source import PaimarkSource
-from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.statements.inserts import Insert
+from paimark.core.travel.parse.statement import Statement, TableUse
+from paimark.core.travel.statements.inserts import Insert, RowChange
 from paimark.core.travel.statements.refused import unsupported
-from paimark.core.travel.statements.row_changes import RowChange
 from paimark.core.travel.statements.shows import require_view
 
 _SHOWS = (

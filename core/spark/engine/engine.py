@@ -175,7 +175,7 @@ class Server:
             # Check before Java starts, which takes seconds.
             require_options(self._start.options, self._start.warehouse)
             if (self._start.master or "").startswith("sc://"):
-                from paimark.core.spark.engine.remote.connect import connect
+                from paimark.core.spark.engine.connect import connect
 
                 self._runner = connect(self._start)
             else:

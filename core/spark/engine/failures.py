@@ -13,16 +13,16 @@ from pyspark import SparkContext
 
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.redaction import redacted
-from paimark.core.spark.datasource.table_rows import LOST_FILE
-from paimark.core.spark.datasource.unlike import ELSEWHERE
+from paimark.core.spark.datasource.paimon import LOST_FILE
+from paimark.core.spark.datasource.pypaimon_limits import ELSEWHERE
 from paimark.core.spark.launch.cluster import WAS_ENDED
 from paimark.core.spark.launch.session_settings import RESULT_PORT
 from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import Cause, Failed
 from paimark.core.spark.stores.failures import explain_arrow, explain_read
 from paimark.core.storage.files import Unanswered
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.definition.kind_signs import partition_without_path
-from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.records import TableSchema
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")

@@ -17,7 +17,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import is_safe_name, system_hint
 from paimark.core.table.system_tables import SYSTEM_TABLES
-from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.resolving import resolve_name, tables_called
 from paimark.core.travel.statements.refused import foreign
 

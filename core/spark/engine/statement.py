@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,12 +19,10 @@ from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
 from paimark.core.spark.engine.failures import failed, of_partition
 from paimark.core.spark.engine.hints import helped
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
-from paimark.core.spark.engine.planned.beside import Beside
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, Opener, explained, scope_of
-from paimark.core.spark.idle_work.prefetch import Prefetcher
-from paimark.core.spark.idle_work.warm_up import WarmUp
+from paimark.core.spark.idle_work.warm_up import Prefetcher, WarmUp
 from paimark.core.spark.protocol import (
     CANCELLED,
     LISTED,
@@ -41,14 +41,29 @@ from paimark.core.spark.protocol import (
     TaskResult,
 )
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.statements.inserts import Insert, read_insert
-from paimark.core.travel.statements.row_changes import COMMANDS, RowChange, read_change
-from paimark.core.travel.statements.unsupported import require_rows_of_files
+from paimark.core.travel.parse.statement import Statement, TableUse
+from paimark.core.travel.statements.inserts import COMMANDS, Insert, RowChange, read_change, read_insert
+from paimark.core.travel.statements.refused import require_rows_of_files
 
+T = TypeVar("T")
 _AGAIN_SECONDS = 0.3
-
 Tell = Callable[[Report | Batch], None]
+
+
+class Beside:
+    """One permanent thread: Java starts a thread of its own for each Python thread that calls it."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="beside")
+
+    def run(self, function: Callable[[], T], meanwhile: Callable[[], None]) -> T:
+        """Run both, and wait for both. Raises the error of `function`, else that of `meanwhile`."""
+        call = self._thread.submit(copy_context().run, function)
+        try:
+            meanwhile()
+        finally:
+            made = call.result()
+        return made
 
 
 @dataclass(slots=True)
@@ -91,7 +106,7 @@ class Job:
 
 class Backend(Protocol):
     """The operations that differ between Paimark's own Spark (`paimark.core.spark.engine.classic`) and one
-    over Connect (`paimark.core.spark.engine.remote.connect`)."""
+    over Connect (`paimark.core.spark.engine.connect`)."""
 
     def warm_up(self) -> WarmUp | None:
         """Work that makes the first statement faster; None if there is none."""

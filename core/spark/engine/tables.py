@@ -21,7 +21,7 @@ from paimark.core.spark.protocol import LISTED, Reading
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.statement import TableUse
 from paimark.core.travel.resolving import TravelSource, resolve_name
 from paimark.core.travel.times import shown_time
 from paimark.core.travel.version import Resolved

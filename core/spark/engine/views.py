@@ -18,16 +18,15 @@ from paimark.core.spark.arrow import listed_rows
 from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.scan import NO_TABLE, Scan
 from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.engine.planned.plans import needs, read_uses
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
-from paimark.core.spark.engine.planned.uses import read_uses
-from paimark.core.spark.engine.plans import needs
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.library.lookups import Lookups
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.conditions import ViewNeeds
 from paimark.core.spark.native.scans import NativeScans
 from paimark.core.spark.native.summary import Summary
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.statement import TableUse
 from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 
 _KEPT = 64

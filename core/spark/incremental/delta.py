@@ -1,14 +1,18 @@
-"""Derive the bits of a group from earlier bits: only the keys of added and removed files are looked up.
+"""The bits of groups of files: cached, and derived from earlier ones for a group with other files.
 
-If no such file has the key of a row, the row keeps its bit, because the versions of that key are unchanged.
-For every other key, all versions are found, and merged as `merging.survive` merges them.
+Bits stay valid, because the data files of a group never change. If no added or removed file has the key of a
+row, the row keeps its bit, because the versions of that key are unchanged. For every other key, all versions
+are found, and merged as `merging.survive` merges them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,10 +22,9 @@ from paimark.core.cancelling import check_cancelled, map_cancellable
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from paimark.core.spark.incremental.packed_keys import WantedKeys
-from paimark.core.spark.merging.bit_cache import BitCache
 from paimark.core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
 from paimark.core.spark.merging.narrow import ages_overlap
-from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.merging.reading import OpenFile
 from paimark.core.spark.merging.survive import surviving_rows
 
 # If more than one row is added or removed for this many that stay, a merge of all rows costs no more.
@@ -30,6 +33,8 @@ _WORTH_SEARCHING = 4
 _MOST_READ = 128_000_000
 
 _Indexes = NDArray[np.intp]
+# For each file `near` returns at most so many of the groups that it was in.
+_NEAR = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +156,75 @@ def _changed(bits: Bits, places: _Indexes, truths: NDArray[np.bool_]) -> Bits:
     np.bitwise_or.at(octets, places[truths] >> 3, marks[truths])
     np.bitwise_and.at(octets, places[~truths] >> 3, ~marks[~truths])
     return Bits(bits.rows, words, bits.first)
+
+
+class BitCache:
+    """A cache of `most_bytes` that evicts the least recently used group. Thread-safe.
+
+    The key is the merged files and the rules, not the snapshot, so two snapshots share the bits of a group
+    that is in both.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._bytes = 0
+        self._bits: OrderedDict[Hashable, tuple[MergeGroup, list[Bits]]] = OrderedDict()
+        # By rules and file: the groups that it was in, the latest last.
+        self._groups_of: dict[Hashable, list[Hashable]] = {}
+        self._lock = Lock()
+
+    def get(self, group: MergeGroup) -> list[Bits] | None:
+        """The bits of each file, in the order of `group.files`; None if they are not cached."""
+        identity = _identity(group)
+        with self._lock:
+            if identity not in self._bits:
+                return None
+            self._bits.move_to_end(identity)
+            return self._bits[identity][1]
+
+    def put(self, group: MergeGroup, bits: list[Bits]) -> None:
+        identity = _identity(group)
+        with self._lock:
+            if identity in self._bits:
+                self._remove(identity)
+            self._bits[identity] = group, bits
+            self._bytes += _bytes(bits)
+            for file in _files(group):
+                self._groups_of.setdefault(file, []).append(identity)
+            while self._bytes > self._most:
+                self._remove(next(iter(self._bits)))
+
+    def near(self, group: MergeGroup) -> list[tuple[MergeGroup, list[Bits]]]:
+        """Cached groups with the same rules that share files with this one, each once, the latest first."""
+        with self._lock:
+            keys: dict[Hashable, None] = {}
+            for file in _files(group):
+                keys.update(dict.fromkeys(reversed(self._groups_of.get(file, ())[-_NEAR:])))
+            return [self._bits[identity] for identity in keys]
+
+    def _remove(self, identity: Hashable) -> None:
+        group, bits = self._bits.pop(identity)
+        self._bytes -= _bytes(bits)
+        for file in _files(group):
+            self._groups_of[file].remove(identity)
+            if not self._groups_of[file]:
+                del self._groups_of[file]
+
+
+def _bytes(bits: list[Bits]) -> int:
+    return sum(each.words.nbytes for each in bits)
+
+
+def _identity(group: MergeGroup) -> Hashable:
+    return tuple(_files(group))
+
+
+def _files(group: MergeGroup) -> Iterator[Hashable]:
+    rules_key = _rules_key(group)
+    return ((rules_key, file, group.rules.columns[file.schema_id]) for file in group.files)
+
+
+def _rules_key(group: MergeGroup) -> Hashable:
+    rules = group.rules
+    deletes = rules.ignore_delete, rules.uncounted_deletes
+    return rules.key_types, rules.sequence_types, rules.descending, deletes

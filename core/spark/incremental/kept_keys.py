@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from paimark.core.spark.incremental.packed_keys import KeyBlock, WantedKeys, together
 from paimark.core.spark.merging.model import MergeFile, MergeRules
-from paimark.core.spark.merging.opening import OpenFile
-from paimark.core.spark.merging.reading import KeyRows, RowGroups, row_groups
+from paimark.core.spark.merging.reading import KeyRows, OpenFile, RowGroups, row_groups
 
 # The size of one row group in a file's list of row groups, in memory.
 _GROUP_BYTES = 200

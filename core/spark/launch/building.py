@@ -18,16 +18,16 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.spark.java.sources import is_whole, sources, write_jar
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.launch.java import OLDEST, Java, find_java
-from paimark.core.spark.stores.jars.cached import (
+from paimark.core.spark.stores.jars import (
     JarSet,
     cached_jars,
     directory_of,
+    fetch,
     install,
     is_installed,
     jar_sets,
     read_jar_set,
 )
-from paimark.core.spark.stores.jars.fetching import fetch
 
 _OPTIONS = ("-nowarn", "-proc:none", "-encoding", "UTF-8", "-source", str(OLDEST), "-target", str(OLDEST))
 

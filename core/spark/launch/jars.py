@@ -12,7 +12,7 @@ from paimark.core.errors import Unavailable
 from paimark.core.redaction import redacted
 from paimark.core.spark.java.sources import JAR, is_whole
 from paimark.core.spark.launch.home import SparkHome, find_spark
-from paimark.core.spark.stores.jars.cached import cached_jars, jar_sets
+from paimark.core.spark.stores.jars import cached_jars, jar_sets
 from paimark.core.storage.known_options import PAIMON_JAR
 
 _PAIMON = re.compile(r"paimon-(?:bundle|spark-[0-9.]+_[0-9.]+|spark-[0-9.]+)-([0-9][^/]*)\.jar")

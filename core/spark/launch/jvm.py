@@ -27,7 +27,7 @@ from paimark.core.spark.launch.home import SparkHome
 from paimark.core.spark.launch.java import Java
 from paimark.core.spark.launch.session_settings import less_memory
 from paimark.core.spark.launch.settings import properties_file
-from paimark.core.spark.stores.tickets import realm_option
+from paimark.core.spark.stores.failures import realm_option
 
 # As in org.apache.spark.launcher.JavaModuleOptions of Spark 4.1, without the module above.
 _OPENED = (

@@ -10,8 +10,8 @@ from itertools import islice
 
 from paimark.core.errors import StatementFailed, Unavailable
 from paimark.core.table.names import near_names
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.parse.tokens import iter_tokens, tokenize
-from paimark.core.travel.parse.uses import Statement
 
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"

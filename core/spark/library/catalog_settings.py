@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.jars import LIBRARY_MISSING, engine_jar, is_too_old, paimon_jar
-from paimark.core.spark.stores.addresses import hadoop_address
+from paimark.core.spark.stores.settings import hadoop_address
 
 LAKE_CATALOG = "paimark.library.LakeCatalog"
 # Clauses of time travel beyond Spark's own grammar.

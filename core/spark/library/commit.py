@@ -29,7 +29,7 @@ from paimark.core.spark.writing.target import (
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.storage.open import require_conditions
-from paimark.core.table.lineage.commits import Overwritten, note_last, require_last_commit
+from paimark.core.table.commits import Overwritten, note_last, require_last_commit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import with_note
 from paimark.core.table.records import Snapshot
@@ -51,7 +51,7 @@ class Outdated(Refused):
 class Committed(NamedTuple):
     """A commit: the content of its snapshot's file, and what failed of the work that follows a commit.
 
-    `unseen` says why no reader sees its rows, and what helps.
+    `unseen` says why no reader sees its rows, and what helps; or what else was committed along with it.
     """
 
     snapshot_json: bytes

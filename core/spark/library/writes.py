@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.library.chains import take_along
 from paimark.core.spark.library.commit import Committed, LibraryCommit, other_buckets
 from paimark.core.spark.library.compaction import LibraryCompaction
 from paimark.core.spark.library.written_table import WrittenTables, require_own_files
@@ -159,7 +160,8 @@ class LibraryWrites:
     ) -> Committed | None:
         made = (commit or LibraryCommit(self.files, target, write)).make()
         if made is not None:
-            made = made._replace(unseen=self.compaction.show(target, write))
+            unseen = self.compaction.show(target, write) or take_along(self._tables, target, write, made)
+            made = made._replace(unseen=unseen)
         after_commit(target)
         return made
 

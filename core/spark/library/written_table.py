@@ -16,8 +16,8 @@ from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermos
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import require_conditions
+from paimark.core.table.commits import require_last_commit
 from paimark.core.table.layout import Root
-from paimark.core.table.lineage.commits import require_last_commit
 from paimark.core.table.links import require_no_links
 
 

@@ -1,11 +1,12 @@
-"""Read the columns of one data file that merging needs."""
+"""Open data files for pyarrow, at the addresses that Spark uses, and read the columns that merging needs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,16 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import Corrupt
+from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.figures import counted
 from paimark.core.spark.merging.model import RETRACTING, MergeFile, MergeRules
-from paimark.core.spark.merging.opening import OpenFile
 from paimark.core.spark.sort_keys import SortKey
 from paimark.core.table.definition.column_types import KEY_PREFIX
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
+# Takes a file's address, and returns a source for pyarrow.
+OpenFile = Callable[[str], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,3 +252,32 @@ def _numbers(table: pa.Table) -> SortKey:
 def _retracting(table: pa.Table) -> NDArray[np.bool_] | None:
     retracts = np.isin(np.asarray(table.column(_KIND).cast(pa.int8())), RETRACTING)
     return retracts if retracts.any() else None
+
+
+def file_opener(options: Mapping[str, str]) -> OpenFile:
+    """A function that opens files by address, and raises `FileMissing`; `options` are the catalog's."""
+    remote: dict[str, Any] = {}
+
+    def open_file(address: str) -> Any:
+        try:
+            scheme, is_address, rest = address.partition("://")
+            if address.startswith("file:"):
+                # Paimon writes such addresses without escapes.
+                return pa.memory_map("/" + address.removeprefix("file:").lstrip("/"))
+            if not is_address:
+                return pa.memory_map(address)
+            store = f"{scheme}://{rest.partition('/')[0]}"
+            if store not in remote:
+                remote[store] = _remote(store, options)
+            return remote[store].new_input_stream(address)
+        except FileNotFoundError as error:
+            raise FileMissing(Path(address).name) from error
+
+    return open_file
+
+
+def _remote(store: str, options: Mapping[str, str]) -> Any:
+    """pypaimon's file system, so that the options mean the same as in all other reads."""
+    from paimark.core.spark.datasource.file_io import file_io
+
+    return file_io(store, options)

@@ -11,7 +11,7 @@ from paimark.core.errors import Corrupt
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
 from paimark.core.table.definition.column_types import BYTES, FRACTIONS, KEY_PREFIX, TEXTS, WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
-from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
+from paimark.core.table.manifests.partitions import INTEGERS, starts, timestamp, unscaled, variable
 from paimark.core.table.records import SchemaField, TableSchema
 
 _WIDENED = (WHOLE, FRACTIONS, TEXTS)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from paimark.core.cancelling import check_cancelled
 from paimark.core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
 from paimark.core.spark.merging.narrow import Keys, ages_overlap, shared_rows
-from paimark.core.spark.merging.opening import OpenFile
-from paimark.core.spark.merging.reading import KeyRows, read_kinds, read_rows
+from paimark.core.spark.merging.reading import KeyRows, OpenFile, read_kinds, read_rows
 from paimark.core.spark.sort_keys import (
     SortKey,
     end_to_end,

@@ -14,13 +14,12 @@ from itertools import chain
 
 from paimark.core.cancelling import map_cancellable
 from paimark.core.errors import UsageError
-from paimark.core.spark.incremental.delta import earlier, survivors_since
+from paimark.core.spark.incremental.delta import BitCache, earlier, survivors_since
 from paimark.core.spark.incremental.kept_keys import KeptKeys
 from paimark.core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES, LOCAL_BYTES, REUSE
-from paimark.core.spark.merging.bit_cache import BitCache
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable
-from paimark.core.spark.merging.opening import OpenFile, file_opener
 from paimark.core.spark.merging.pieces import first_survivors, survivors_in_pieces, vector_bits
+from paimark.core.spark.merging.reading import OpenFile, file_opener
 from paimark.core.spark.merging.survive import survivors
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.sort_keys import is_text

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
+from paimark.core.table.manifests.partitions import INTEGERS, starts, timestamp, unscaled, variable
 
 Operator = Literal["=", "<", "<=", ">", ">=", "in", "prefix", "null", "not null"]
 

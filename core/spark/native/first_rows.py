@@ -15,7 +15,7 @@ from pyspark.sql.types import StructType
 from paimark.core.errors import Corrupt
 from paimark.core.spark.arrow import fit_batch
 from paimark.core.spark.merging.model import Bits, MergeGroup
-from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.merging.reading import OpenFile
 from paimark.core.spark.native.bitmap import first_bits, is_cached, merge_bits
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows
 from paimark.core.spark.session_conf import SessionConf

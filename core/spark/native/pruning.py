@@ -17,7 +17,7 @@ from typing import Any
 from paimark.core.spark.native.conditions import Condition, ValueReader, digits_of, value_at, value_reader
 from paimark.core.spark.native.state import TableFile
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.manifests.binary_row import INTEGERS, null_bits
+from paimark.core.table.manifests.partitions import INTEGERS, null_bits
 from paimark.core.table.records import TableSchema
 from paimark.core.text import whole_number
 

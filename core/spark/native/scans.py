@@ -22,7 +22,7 @@ from paimark.core.spark.launch.cluster import is_cluster
 from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from paimark.core.spark.merging.narrow import narrowed
-from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.reading import file_opener
 from paimark.core.spark.native.bitmap import encoded, is_nearly_cached, merge_bits
 from paimark.core.spark.native.columns import FileColumns, NotNative
 from paimark.core.spark.native.conditions import Condition, SummaryColumns, ViewNeeds
@@ -33,7 +33,7 @@ from paimark.core.spark.native.state import TableFile, TableState, alive_rows, t
 from paimark.core.spark.native.summary import Summary, SummaryRow, summarised
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread
-from paimark.core.spark.stores.addresses import store_of
+from paimark.core.spark.stores.settings import store_of
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot, TableSchema
 

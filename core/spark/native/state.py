@@ -29,9 +29,9 @@ from paimark.core.spark.native.conditions import ValueReader, value_reader
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import is_on, leaves_out_new_files, merge_engine
 from paimark.core.table.layout import Root
-from paimark.core.table.manifests.binary_row import starts
 from paimark.core.table.manifests.files import FileLocations, data_manifests, schema_of
 from paimark.core.table.manifests.manifests import DeletionVector, ManifestEntry, read_deletion_vectors
+from paimark.core.table.manifests.partitions import starts
 from paimark.core.table.records import Snapshot, TableSchema
 
 # Constant columns of files. A table with columns of such names is not read natively.

@@ -16,7 +16,7 @@ from paimark.core.spark.merging.model import MergeGroup
 from paimark.core.spark.native.conditions import SummaryColumns, ValueReader, micros, value_at, value_reader
 from paimark.core.spark.native.state import TableFile
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.manifests.binary_row import timestamp
+from paimark.core.table.manifests.partitions import timestamp
 from paimark.core.table.records import SchemaField, TableSchema
 
 _EXACT = frozenset({*INTEGERS, "BOOLEAN", "DATE", "DECIMAL", "TIMESTAMP", "TIMESTAMP_LTZ"})

@@ -12,19 +12,26 @@ from pyspark.sql import SparkSession
 from paimark.core.errors import Unavailable
 from paimark.core.redaction import keep_secrets
 from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.stores.addresses import Store, hadoop_address, store_of
-from paimark.core.spark.stores.failures import explain
-from paimark.core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
+from paimark.core.spark.stores.failures import (
+    explain,
+    lacks_ticket,
+    log_in_again,
+    missing_class,
+    no_client,
+    of_other_hadoop,
+)
 from paimark.core.spark.stores.settings import (
     S3_CLIENT,
     WHO,
     HadoopSettings,
     Identity,
+    Store,
     bucket_setting,
+    hadoop_address,
     hadoop_settings,
+    store_of,
     unsupported_option,
 )
-from paimark.core.spark.stores.tickets import lacks_ticket, log_in_again
 from paimark.core.storage.files import Files
 
 if TYPE_CHECKING:

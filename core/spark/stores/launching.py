@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from paimark.core.errors import Unavailable
 from paimark.core.redaction import redacted
-from paimark.core.spark.stores.addresses import Store, store_of
-from paimark.core.spark.stores.jars.cached import JarSet, cached_jars, jar_sets
-from paimark.core.spark.stores.lacks import named_files, named_packages
-from paimark.core.spark.stores.settings import hadoop_settings
+from paimark.core.spark.stores.failures import named_files, named_packages
+from paimark.core.spark.stores.jars import JarSet, cached_jars, jar_sets
+from paimark.core.spark.stores.settings import Store, hadoop_settings, store_of
 from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 
 # Spark's own pattern of secrets does not match Azure's keys.

@@ -1,6 +1,7 @@
-"""Translate Paimon's catalog options to settings of Hadoop's clients, with a table for each kind of store.
+"""Addresses of files and stores in Hadoop's form, and Paimon's catalog options as settings of its clients.
 
-They are settings of one bucket if Hadoop supports that, so that one Spark can read several stores.
+There is a table for each kind of store. They are settings of one bucket if Hadoop supports that, so that one
+Spark can read several stores.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from paimark.core.spark.stores.addresses import Store
 from paimark.core.storage.clouds import azure_account, google_options
 from paimark.core.storage.clouds.alibaba_options import OPTIONS as ALIBABA
+from paimark.core.storage.clouds.azure_account import account_of
 from paimark.core.storage.clouds.google_options import TOKEN as GOOGLE_TOKEN
 from paimark.core.storage.known_options import S3_CREDENTIALS, s3_name
 
@@ -45,6 +46,13 @@ _S3_PROVIDER = "aws.credentials.provider"
 WHO = (*_S3_KEYS.values(), _S3_PROVIDER)
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
 _HDFS_PREFIX = "hdfs.config."
+# Alternative schemes, each with the one that Hadoop's client accepts.
+_SAME = {"gcs": "gs", "az": "abfs"}
+# By scheme, the kind of store, which names its jars and settings.
+_KINDS = {
+    **{"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gcs", "gcs": "gcs", "oss": "oss"},
+    **{"abfs": "abfs", "abfss": "abfs", "az": "abfs", "hdfs": "hdfs", "viewfs": "hdfs", "file": "file"},
+}
 
 
 class Identity(NamedTuple):
@@ -221,3 +229,44 @@ def of_alibaba(options: Mapping[str, str]) -> tuple[Settings, Settings]:
     known = {name.lower(): name for name in ALIBABA}
     given = {known[name.lower()]: value for name, value in options.items() if name.lower() in known}
     return given, {**_OSS_PATIENCE, "fs.oss.impl": _OSS_CLIENT}
+
+
+class Store(NamedTuple):
+    """One bucket, container, name service or the local disk. `bucket` may be empty."""
+
+    scheme: str
+    bucket: str
+
+    @property
+    def kind(self) -> str:
+        """`s3`, `gcs`, `oss`, `abfs`, `hdfs`, `file`; any other scheme unchanged."""
+        return _KINDS.get(self.scheme, self.scheme)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.bucket}"
+
+
+def store_of(address: str) -> Store:
+    """The store of a file or of a warehouse."""
+    scheme, separator, rest = address.partition("://")
+    if not separator or address.startswith("file:"):
+        return Store("file", "")
+    return Store(scheme.lower(), rest.partition("/")[0])
+
+
+def hadoop_address(address: str, options: Mapping[str, str]) -> str:
+    """The address for Hadoop, which always needs a scheme, and for Azure the account in the host."""
+    if address.startswith("/"):
+        # Without a scheme Hadoop would use its default file system.
+        return f"file:{address}"
+    store = store_of(address)
+    if store.kind == "file":
+        return address
+    path = address.partition("://")[2].removeprefix(store.bucket)
+    bucket = _with_account(store.bucket, options) if store.kind == "abfs" else store.bucket
+    return f"{_SAME.get(store.scheme, store.scheme)}://{bucket}{path}"
+
+
+def _with_account(container: str, options: Mapping[str, str]) -> str:
+    account = account_of(f"abfs://{container}", options)
+    return f"{container.partition('@')[0]}@{account.name}.{account.host}" if account.name else container

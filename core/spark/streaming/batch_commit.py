@@ -23,8 +23,8 @@ from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write_log import StreamLog, run_token
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.open import open_files
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.operations import STREAM
 from paimark.core.table.records import STREAM_USER, Snapshot

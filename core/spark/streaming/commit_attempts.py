@@ -20,9 +20,8 @@ import msgspec
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.spark.streaming.offsets import mark_of
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.landed import Landed
+from paimark.core.table.commits import Landed, Overwritten, states_since
 from paimark.core.table.layout import STREAM_PREFIX, Root, TablePath
-from paimark.core.table.lineage.commits import Overwritten, states_since
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.manifests.files import names_any

@@ -14,8 +14,8 @@ from typing import NamedTuple, Self
 from paimark.core.redaction import redacted
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files, Unanswered, read_if_there
+from paimark.core.table.commits import states_since
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.commits import states_since
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import delta_facts, names_any, snapshot_facts
 from paimark.core.table.records import Snapshot

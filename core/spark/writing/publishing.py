@@ -11,8 +11,8 @@ from paimark.core.errors import PaimarkError, Refused, Unavailable
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
 from paimark.core.spark.writing.write_log import WriteLog
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import Overwritten, settle
 from paimark.core.table.layout import Root
-from paimark.core.table.lineage.commits import Overwritten, settle
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
 

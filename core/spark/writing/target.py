@@ -19,9 +19,12 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.lineage.notes import Note, checked
+from paimark.core.table.operations import STREAM
 from paimark.core.table.records import COMMIT_USER, Snapshot, commit_key
 
 # `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
+# Operations that add rows as they are.
+ADDING = ("insert-into", "write", STREAM)
 DUE_SAVEPOINT = "paimark.core.actions.savepoints.auto_savepoint:after_write"
 
 
@@ -62,7 +65,8 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
 
 def require_writable(target: WriteTarget) -> None:
     """Raises `Refused` for a kind of table that can't be written correctly."""
-    for each in kinds.refusals(target.table_schema):
+    schema, adds = target.table_schema, target.operation in ADDING and not target.overwrite
+    for each in (*kinds.refusals(schema), *(kinds.adding_refusals(schema) if adds else [])):
         raise Refused(f"{target.name} {each.reason}", each.hint)
 
 

@@ -18,7 +18,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import is_safe_name
 from paimark.core.table.system_tables import Column, Row, SystemTable, Unreadable, left_out, system_table
-from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.resolving import resolve_name
 
 _ROWS_A_BATCH = 20_000

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.statement import Statement, TableUse, TokenCursor
 from paimark.core.travel.parse.tokens import Token
-from paimark.core.travel.parse.uses import Statement, TableUse
 
 _COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 # Words that are not read as the name of a column.

@@ -12,7 +12,7 @@ import msgspec
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress, context_of
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
-from paimark.core.actions.row_checks.versions import check_version
+from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
 from paimark.core.figures import counted, moment
 from paimark.core.spark.arrow import cells_batch
@@ -26,7 +26,7 @@ from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import CheckResult, checks_said
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.statements.calls import read_call
 
 Row = tuple[str | int | None, ...]

@@ -226,6 +226,25 @@ class S3Files(RemoteFiles):
             writes=True,
         )
 
+    def give_up_copies(self, directory: str, is_own: Callable[[str], bool]) -> int:
+        bucket, _, prefix = f"{self._directory(directory)}/".partition("/")
+        after: dict[str, str] = {}
+        given_up = 0
+        with self._translate_errors(directory, writes=True):
+            while True:
+                asked = {"Bucket": bucket, "Prefix": prefix, **after}
+                found = self._call("call_s3", "list_multipart_uploads", **asked)
+                for each in found.get("Uploads", ()):
+                    key, number = each["Key"], each["UploadId"]
+                    if is_own(key.removeprefix(prefix)):
+                        named = {"Bucket": bucket, "Key": key, "UploadId": number}
+                        self._call("call_s3", "abort_multipart_upload", **named, writes=True)
+                        given_up += 1
+                if not found.get("IsTruncated"):
+                    return given_up
+                markers = {"KeyMarker": "NextKeyMarker", "UploadIdMarker": "NextUploadIdMarker"}
+                after = {to: found[name] for to, name in markers.items() if found.get(name)}
+
     async def _get(self, full: str) -> bytes:
         session = self._filesystem.session
         try:

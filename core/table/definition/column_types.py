@@ -86,6 +86,15 @@ def type_text(kind: object) -> str:
         return msgspec.json.encode(kind).decode()
 
 
+_UNORDERED = re.compile(r"\b(?:(?:MAP|MULTISET)<|VARIANT\b)")
+
+
+def unordered_part(kind: object) -> str:
+    """`MAP`, `MULTISET` or `VARIANT` if the type has it, else empty: Spark can't compare their values."""
+    found = _UNORDERED.search(type_text(kind))
+    return found[0].rstrip("<") if found else ""
+
+
 def parquet_paths(path: str, kind: object) -> Iterator[str]:
     """The dotted paths of a column's values in a Parquet file; `kind` as for `type_text`."""
     if not isinstance(kind, Mapping):

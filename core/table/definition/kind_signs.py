@@ -24,10 +24,8 @@ _IGNORE_DELETE = (
     "deduplicate.ignore-delete",
     "partial-update.ignore-delete",
 )
-# Spark lacks these types or changes their values: finer than a microsecond, or values that are files.
-_LOSSY = re.compile(
-    r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR|GEOMETRY|GEOGRAPHY"
-)
+# Spark lacks these types or changes their values: they are finer than a microsecond.
+_LOSSY = re.compile(r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|GEOMETRY|GEOGRAPHY")
 # Otherwise a batch write gives rows of postponed buckets real ones at once.
 _FIXED_BUCKET = "postpone.batch-write-fixed-bucket"
 
@@ -64,6 +62,14 @@ def hides_written_rows(schema: TableSchema) -> bool:
         return True
     postpones = bool(schema.primary_keys) and schema.options.get("bucket", "").strip() == "-2"
     return postpones and schema.options.get(_FIXED_BUCKET, "").strip().lower() == "false"
+
+
+def chain_branches(options: Mapping[str, str]) -> tuple[str, str]:
+    """The snapshot branch and the delta branch of a chain table; two empty texts for any other."""
+    if not is_on(options, "chain-table.enabled"):
+        return "", ""
+    full, delta = (options.get(f"scan.fallback-{name}-branch", "").strip() for name in ("snapshot", "delta"))
+    return full, delta
 
 
 def ignored_deletes(options: Mapping[str, str]) -> str | None:
@@ -143,6 +149,13 @@ def lossy_column(schema: TableSchema) -> str:
         if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
             return f"column {field.name} is {lossy[0]}"
     return ""
+
+
+def vector_without_files(schema: TableSchema) -> str:
+    if (_option(schema, "file.format") or "parquet") in ("avro", "json"):
+        return ""
+    vectors = (each.name for each in schema.fields if b"VECTOR" in msgspec.json.encode(each.type))
+    return next((f"column {name}" for name in vectors), "")
 
 
 def one_path_in_parquet(schema: TableSchema) -> str:

@@ -41,6 +41,8 @@ class TableKind:
     note: str
     is_written: bool = True
     compacts: bool = True
+    # Whether rows are just added to those that are there.
+    is_added_to: bool = True
 
 
 class WriteRefusal(NamedTuple):
@@ -59,12 +61,21 @@ def refusals(schema: TableSchema) -> list[WriteRefusal]:
     ]
 
 
+def adding_refusals(schema: TableSchema) -> list[WriteRefusal]:
+    """Beyond `refusals`: why no rows can be added, where they can be replaced and changed."""
+    return [
+        WriteRefusal(f"{kind.note} ({reason})", "Compare them in the condition of a MERGE INTO.")
+        for kind in KINDS
+        if not kind.is_added_to and (reason := kind.sign(schema))
+    ]
+
+
 def merging_refusals(schema: TableSchema) -> list[WriteRefusal]:
     """Beyond `refusals`: why rows can't be merged with those that are there."""
     return [
         WriteRefusal(f"{kind.note} ({reason})", "Replace main by the branch instead.")
         for kind in KINDS
-        if kind.note.endswith(_UNSEEN) and (reason := kind.sign(schema))
+        if (kind.note.endswith(_UNSEEN) or not kind.is_added_to) and (reason := kind.sign(schema))
     ]
 
 
@@ -170,23 +181,24 @@ KINDS: tuple[TableKind, ...] = (
         ),
         f"postpones its buckets, and {_UNSEEN}",
     ),
-    _refused(
+    TableKind(
         "upserts without a primary key",
         "`upsert-key`",
-        signs.is_set(r"upsert-key"),
-        "takes each INSERT as an upsert by columns that are no primary key, which this version does not",
+        signs.without_key(signs.is_set(r"upsert-key")),
+        "takes an INSERT INTO as an upsert, which is refused here: MERGE INTO says by which columns",
+        is_added_to=False,
     ),
     _refused(
         "rows of a key in the order of snapshots",
         "`sequence.snapshot-ordering`",
         signs.keyed(signs.is_true("sequence.snapshot-ordering")),
-        "orders rows of a key by snapshots, which files written here do not tell",
+        "orders rows of a key by snapshots, which Paimon 1.4 does not know",
     ),
     _refused(
         "keys that may be null",
         "`primary-key.nullable`",
         signs.is_true("primary-key.nullable"),
-        "may have keys that are null, which this version does not write",
+        "may have keys that are null, which Paimon 1.4 does not know",
     ),
     TableKind(
         "rows that expire",
@@ -200,11 +212,11 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_set(r"scan\.fallback-branch", r"scan\.primary-branch"),
         "gets and loses rows of its own only; what another branch has stays that branch's",
     ),
-    _refused(
+    TableKind(
         "chain tables",
         "`chain-table.enabled`",
         signs.is_true("chain-table.enabled"),
-        "is a chain of branches, with rules for writers that this version does not know",
+        "gets rows in the branch that is named; rows of main hide the chain's in their partition",
     ),
     TableKind(
         "row tracking",
@@ -218,29 +230,35 @@ KINDS: tuple[TableKind, ...] = (
         signs.is_true("data-evolution.enabled"),
         "keeps columns of a row in several files; rows that are written again get new ids",
     ),
+    TableKind(
+        "keyed files in another order",
+        "`pk-clustering-override`",
+        signs.keyed(signs.is_true("pk-clustering-override")),
+        f"keeps keyed rows in the order of other columns, and {_UNSEEN}",
+    ),
     _refused(
-        "files in another order, indexes by key",
-        "`pk-clustering-override`, `pk-*.index.columns`",
-        signs.either(signs.is_true("pk-clustering-override"), signs.is_set(r"pk-.+\.index\.columns")),
-        "has files with an order or an index that this version does not write",
+        "indexes by key",
+        "`pk-*.index.columns`",
+        signs.is_set(r"pk-.+\.index\.columns"),
+        "has indexes that Paimon 1.4 does not know",
     ),
     _refused(
         "maps in another layout",
         "`fields.*.map.storage-layout`",
         signs.is_set(r"fields\..+\.map\.storage-layout"),
-        "keeps maps in a layout that this version does not write",
+        "keeps maps in a layout that Paimon 1.4 does not know",
     ),
     _refused(
         "files of a number of rows",
         "`target-file-row-num`",
         signs.is_set(r"target-file-row-num"),
-        "has files of a number of rows, which this version does not count",
+        "has files of a number of rows, which Paimon 1.4 does not count",
     ),
     _refused(
         "other file formats",
         "`file.format` other than `parquet`, `orc`, `avro`, `csv`, `json`",
         signs.has_other("file.format", "parquet", "orc", "avro", "csv", "json"),
-        "has files of a format that this version does not write",
+        "has files of a format that Paimon 1.4 does not know",
         compacts=True,
     ),
     _refused(
@@ -259,30 +277,48 @@ KINDS: tuple[TableKind, ...] = (
         "other formats of manifests",
         "`manifest.format` other than `avro`",
         signs.has_other("manifest.format", "avro"),
-        "has manifests of a format that this version does not write",
+        "has manifests that only Paimon reads: Paimark reads those in Avro",
         compacts=True,
     ),
+    TableKind(
+        "commits that check those of others",
+        "`commit.strict-mode.last-safe-snapshot`",
+        signs.is_set(r"commit\.strict-mode\.last-safe-snapshot"),
+        "refuses a commit where others have compacted or overwritten since that snapshot",
+    ),
     _refused(
-        "commits that others check",
-        "`commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
-        signs.either(
-            signs.is_set(r"commit\.strict-mode\.last-safe-snapshot"),
-            signs.is_true("query-auth.enabled"),
-        ),
-        "asks for checks at each commit that this version does not make",
+        "rows that a catalog guards",
+        "`query-auth.enabled`",
+        signs.is_true("query-auth.enabled"),
+        "asks a REST catalog who may see which rows, and no other catalog answers that",
     ),
     _refused(
         "other things than tables",
         "`type` other than `table`, `materialized-table`",
         signs.has_other("type", "table", "materialized-table"),
-        "is of a type that this version does not write",
+        "is no table of Paimon's own files",
     ),
     _refused(
         "columns that Spark can't keep",
-        "`TIMESTAMP(7)` and finer, `VARIANT`, `BLOB`, `VECTOR`, `MULTISET`, `GEOMETRY`, `GEOGRAPHY`",
+        "`TIMESTAMP(7)` and finer, `GEOMETRY`, `GEOGRAPHY`",
         signs.lossy_column,
         "has values that Spark can't keep as they are",
         compacts=True,
+    ),
+    _refused(
+        "vectors in files that lack them",
+        "a `VECTOR`, and `file.format` other than `avro`, `json`",
+        signs.vector_without_files,
+        "has vectors, which Paimon 1.4 writes to Avro and JSON files only",
+    ),
+    _refused(
+        "large values that lie elsewhere",
+        "`blob-as-descriptor`, `blob-descriptor-field`, `blob-external-storage-field`, `blob-view-field`",
+        signs.either(
+            signs.is_true("blob-as-descriptor"),
+            signs.is_set("blob-descriptor-field", "blob-external-storage-field", "blob-view-field"),
+        ),
+        "names where large values lie, and rows that are written again would have the values themselves",
     ),
     _refused(
         "partitions by floating point, bytes or moments",

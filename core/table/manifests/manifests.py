@@ -175,10 +175,14 @@ def read_in_batches(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[st
 
     Many reads are in flight, but few megabytes; the next batch is read while the caller works on one.
     """
+    batches = list(_batches(sizes))
+    if len(batches) == 1:
+        yield from zip(batches[0], list(files.read_many(batches[0])), strict=True)
+        return
     with ThreadPoolExecutor(1) as reader:
         ahead: Future[list[bytes | None]] | None = None
         batch: list[str] = []
-        for following in (*_batches(sizes), []):
+        for following in (*batches, []):
             reading = reader.submit(lambda paths: list(files.read_many(paths)), following)
             if ahead is not None:
                 yield from zip(batch, ahead.result(), strict=True)

@@ -13,8 +13,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from paimark.core.arrow_values import shortest
 from paimark.core.errors import Corrupt
 from paimark.core.table.definition.column_types import ColumnType
-from paimark.core.table.manifests.binary_row import starts, timestamp, variable
-from paimark.core.table.manifests.partitions import text_of
+from paimark.core.table.manifests.partitions import starts, text_of, timestamp, variable
 from paimark.core.table.records import TableSchema
 
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^\x7f" + "".join(map(chr, range(1, 32))))

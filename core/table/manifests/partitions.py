@@ -1,7 +1,9 @@
 """The texts of serialised rows, and the names of a partition's directories (`day=2026-05-01/kind=view`).
 
 A data file's entry holds its partition as a BinaryRow; the directory's name results from Java's casts of the
-values. Source: Paimon's BinaryRow, InternalRowPartitionComputer, PartitionPathUtils.
+values. Source: Paimon's BinaryRow, InternalRowPartitionComputer, PartitionPathUtils. Fields of such a row
+have eight bytes each; longer values lie after them. What reads one takes the row without its arity, and the
+offset of the field's eight bytes, and raises `struct.error`, `ValueError` and `IndexError` for other bytes.
 """
 
 from __future__ import annotations
@@ -13,12 +15,16 @@ from decimal import Decimal
 
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.table.definition.column_types import ColumnType, names_legacy
-from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 from paimark.core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
 _EPOCH = datetime(1970, 1, 1)
+# The formats of these types in a field.
+INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
+# Up to these precisions, the value itself lies in the row's fixed part.
+_COMPACT_DECIMAL = 18
+_COMPACT_TIMESTAMP = 3
 
 
 class WritersPath(Refused):
@@ -167,3 +173,50 @@ def sql_timestamp(second: datetime, nanos: int, precision: int) -> str:
         digits = digits[:-1]
     text = second.isoformat(sep=" ", timespec="seconds")
     return f"{text}.{digits}" if digits else text
+
+
+def starts(serialised: bytes, arity: int) -> list[int | None]:
+    """The offset of each field's eight bytes in `serialised[4:]`; None for a null."""
+    count = int.from_bytes(serialised[:4], "big")
+    if count != arity:
+        raise ValueError(f"{count} values for {arity} columns")
+    row = serialised[4:]
+    first = null_bits(arity)
+    return [None if row[bit // 8] >> bit % 8 & 1 else first + 8 * (bit - 8) for bit in range(8, arity + 8)]
+
+
+def null_bits(arity: int) -> int:
+    """The number of bytes before the row's fields."""
+    return (arity + 8 + 63) // 64 * 8
+
+
+def variable(row: bytes, at: int) -> bytes:
+    """Text of up to seven bytes lies in the field itself; for longer text the field has offset and length."""
+    (field,) = struct.unpack_from("<Q", row, at)
+    if field >> 63:
+        return row[at : at + (field >> 56 & 0x7F)]
+    return _slice(row, field >> 32, field & 0xFFFFFFFF)
+
+
+def unscaled(row: bytes, at: int, precision: int) -> int:
+    """A decimal's digits, without its point."""
+    if precision <= _COMPACT_DECIMAL:
+        value: int = struct.unpack_from("<q", row, at)[0]
+        return value
+    (field,) = struct.unpack_from("<Q", row, at)
+    return int.from_bytes(_slice(row, field >> 32, field & 0xFFFFFFFF), "big", signed=True)
+
+
+def timestamp(row: bytes, at: int, precision: int) -> tuple[int, int]:
+    """Epoch milliseconds, and the nanoseconds after them."""
+    if precision <= _COMPACT_TIMESTAMP:
+        return struct.unpack_from("<q", row, at)[0], 0
+    (field,) = struct.unpack_from("<Q", row, at)
+    (millis,) = struct.unpack("<q", _slice(row, field >> 32, 8))
+    return millis, field & 0xFFFFFFFF
+
+
+def _slice(row: bytes, start: int, length: int) -> bytes:
+    if start + length > len(row):
+        raise ValueError("a value ends outside its row")
+    return row[start : start + length]

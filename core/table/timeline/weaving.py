@@ -13,8 +13,16 @@ from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
 from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
 from paimark.core.table.rows import Said, SnapshotRow, row_decoder
-from paimark.core.table.timeline.drawing import FOLDED, Drawing
-from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, forked_at
+from paimark.core.table.timeline.lanes import (
+    FOLDED,
+    Drawing,
+    Lane,
+    LaneCommit,
+    Opened,
+    Run,
+    all_runs,
+    forked_at,
+)
 from paimark.core.table.timeline.scene import Scene
 
 # The number of runs of a lane that are read ahead: as many as a screen shows.

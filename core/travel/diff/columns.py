@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from paimark.core.errors import NotFound, Refused
 from paimark.core.quoting import quoted
-from paimark.core.table.definition.column_types import NUMBERS, TEXTS, type_text
+from paimark.core.table.definition.column_types import NUMBERS, TEXTS, type_text, unordered_part
 from paimark.core.table.records import SchemaField, TableSchema
 from paimark.core.travel.diff.versions import DiffVersion
 
@@ -104,12 +104,6 @@ def comparable(pair: ColumnPair) -> bool:
     )
 
 
-def has_no_order(field: SchemaField) -> bool:
-    """Whether Spark can't compare values of the type: it contains a MAP or a VARIANT."""
-    text = _plain_type(field.type)
-    return "MAP" in text or "VARIANT" in text
-
-
 def _key_pair(name: str, pairs: Sequence[ColumnPair], old: DiffVersion, new: DiffVersion) -> ColumnPair:
     for pair in pairs:
         if name.lower() in (each.name.lower() for each in (pair.new, pair.old) if each is not None):
@@ -166,7 +160,7 @@ def field_of(pair: ColumnPair, new: bool) -> SchemaField | None:
 
 def ordered(text: str, field: SchemaField) -> str:
     """A value in a form that Spark can compare and group by."""
-    if not has_no_order(field):
+    if not unordered_part(field.type):
         return text
     return f"to_json(struct({text}), map('ignoreNullFields', 'false'))"
 

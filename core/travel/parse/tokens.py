@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple, get_args
 
 TokenKind = Literal["word", "quoted", "string", "number", "symbol"]
 _KINDS: dict[str | None, TokenKind] = {kind: kind for kind in get_args(TokenKind)}
-Span = tuple[int, int]
 
 
 class Token(NamedTuple):
@@ -77,17 +76,16 @@ _CLOSED = {
 _COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
 
 
-def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
-    """The tokens of `sql[start:end]`, with positions in `sql`."""
-    return list(iter_tokens(sql, start, end))
+def tokenize(sql: str) -> list[Token]:
+    return list(iter_tokens(sql))
 
 
-def iter_tokens(sql: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
+def iter_tokens(sql: str) -> Iterator[Token]:
     """As `tokenize`, lazily."""
     last: Token | None = None
-    position, stop = start, len(sql) if end is None else end
+    position = 0
     in_hint = False
-    while position < stop:
+    while position < len(sql):
         if sql.startswith("/*", position) and not sql.startswith("/*+", position):
             position = _comment_end(sql, position)
             continue
@@ -96,7 +94,7 @@ def iter_tokens(sql: str, start: int = 0, end: int | None = None) -> Iterator[To
             in_hint = False
             position += 2
             continue
-        match = _TOKEN.match(sql, position, stop)
+        match = _TOKEN.match(sql, position)
         # Every character is matched by the last alternative.
         assert match is not None
         text = match.group()

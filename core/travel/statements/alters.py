@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from paimark.core.quoting import literal, quoted
-from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.statement import SqlText, Statement, TokenCursor
 from paimark.core.travel.parse.tokens import keywords, tokenize
-from paimark.core.travel.parse.uses import SqlText, Statement
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from paimark.core.travel.parse.cursor import TokenCursor
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import SqlText, Statement
+from paimark.core.travel.parse.statement import SqlRefused, SqlText, Statement, TokenCursor
 
 SCHEMA = "sys"
 ArgumentValue = str | int | bool | None

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from paimark.core.travel.parse.cursor import TokenCursor
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement, TokenCursor
 
 ShowKind = Literal["columns", "properties", "create", "partitions"]
 _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (

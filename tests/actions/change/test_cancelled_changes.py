@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
+from paimark.core.actions import context
 from paimark.core.actions.context import Counting, Remark
-from paimark.core.actions.garbage import estimate
 from paimark.core.actions.plan import Outcome
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled
@@ -29,7 +29,7 @@ ACTIONS: dict[str, dict[str, object]] = {
 @pytest.fixture
 def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
     """With something to free for each action; how far a count is is told at every step of it."""
-    monkeypatch.setattr(estimate, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(context, "_EVERY_SECONDS", 0.0)
     made = History(tmp_path / "warehouse", Random(5))
     for number in range(1, 11):
         made.commit()

@@ -16,12 +16,13 @@ from paimark.core.actions.declared.kinds import (
     Choice,
     Flag,
     Number,
+    RowVersion,
     SavepointId,
+    Seen,
     TagName,
     Text,
 )
-from paimark.core.actions.declared.row import RowVersion, Seen
-from paimark.core.actions.known_names import known_names
+from paimark.core.actions.names import known_names
 from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS
 
@@ -35,7 +36,7 @@ def test_declaring_loads_no_action() -> None:
         "print(*sorted(each.removeprefix(begin) for each in sys.modules if each.startswith(begin)))"
     )
     there = subprocess.check_output([sys.executable, "-c", code], text=True)
-    modules = ("declaration", "declarations", "kinds", "row")
+    modules = ("declaration", "declarations", "kinds")
     assert there.split() == ["declared", *(f"declared.{each}" for each in modules)]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.actions.garbage.references import ToDelete
@@ -22,6 +22,7 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.garbage.test_unreferenced import expected, random_history
 from tests.actions.histories import TABLE, History, needed_by_all
+from tests.long import unhurried
 from tests.storage.wrapped import Wrapped
 from tests.table.lineages import CountingFiles
 
@@ -92,7 +93,7 @@ def metadata(reads: list[str]) -> list[str]:
     return [path for path in reads if path.startswith(TABLE.manifests)]
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@unhurried(30)
 @given(st.randoms(use_true_random=False))
 def test_a_count_that_follows_tells_what_a_new_one_does(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:

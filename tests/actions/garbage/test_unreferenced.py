@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paimark.core.actions.garbage.references import ToDelete
@@ -17,11 +17,12 @@ from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.manifests.apart import marked_unless_proven
+from paimark.core.table.manifests.chain import marked_unless_proven
 from paimark.core.table.manifests.files import data_manifests
 from paimark.core.table.records import Snapshot
 from tests.actions.acting import context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached
+from tests.long import unhurried
 from tests.storage.wrapped import Wrapped
 from tests.table.lineages import CountingFiles
 
@@ -73,7 +74,7 @@ def freed_paths(history: History, to_delete: ToDelete) -> set[str]:
     return {each.path for each in FileCount(history.files, TABLE, to_delete).freed().files}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@unhurried(40)
 @given(st.randoms(use_true_random=False))
 def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -85,7 +86,7 @@ def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
                 assert freed_paths(history, to_delete) == expected(history, to_delete, root)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@unhurried(40)
 @given(st.randoms(use_true_random=False))
 # A file that was moved up twice: the manifest that adds its first level is used by others too.
 @example(Random(782))

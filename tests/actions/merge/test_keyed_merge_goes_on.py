@@ -99,7 +99,10 @@ def make_table(with_engine: Context, engine_warehouse: Path) -> MakeTable:
     return make
 
 
-@pytest.mark.parametrize("partitioned", [True, False], ids=["partitions", "one"])
+@pytest.mark.parametrize(
+    "partitioned",
+    [pytest.param(True, id="partitions"), pytest.param(False, id="one", marks=pytest.mark.long)],
+)
 def test_other_keys_stay_and_rows_are_written_once(make_table: MakeTable, partitioned: bool) -> None:
     table = make_table(f"others_{partitioned}".lower(), partitioned=partitioned)
 
@@ -136,10 +139,10 @@ def test_it_goes_back_to_main_right_before_it(make_table: MakeTable) -> None:
 @pytest.mark.parametrize(
     ("on_conflict", "key", "merged"),
     [
-        ("branch", "a1", MERGED),
         ("main", "a1", MERGED | {"a1": 7}),
         ("branch", "a3", MERGED),
-        ("main", "a5", MERGED | {"a5": 7}),
+        pytest.param("branch", "a1", MERGED, marks=pytest.mark.long),
+        pytest.param("main", "a5", MERGED | {"a5": 7}, marks=pytest.mark.long),
     ],
 )
 def test_a_key_that_it_changes_is_merged_again(
@@ -170,13 +173,18 @@ def test_a_new_conflict_is_refused_and_nothing_is_left(make_table: MakeTable) ->
     ("options", "later", "replaces", "writes"),
     [
         ({}, {"a2": 7}, True, 2),
-        ({}, {"b1": 7}, True, 1),
         ({"sequence_field": "value"}, {"a2": 7}, False, 2),
-        ({"sequence_field": "value"}, {"b1": 7, "c1": 7}, False, 1),
-        ({"bucket": "-1"}, {"a2": 7}, False, 2),
         ({"bucket": "-1"}, {"b1": 7, "c1": 7}, False, 1),
-        ({"file_format": "orc"}, {"a2": 7}, False, 1),
         ({"file_format": "avro"}, {"a2": 7}, False, 1),
+        *(
+            pytest.param(*each, marks=pytest.mark.long)
+            for each in (
+                ({}, {"b1": 7}, True, 1),
+                ({"sequence_field": "value"}, {"b1": 7, "c1": 7}, False, 1),
+                ({"bucket": "-1"}, {"a2": 7}, False, 2),
+                ({"file_format": "orc"}, {"a2": 7}, False, 1),
+            )
+        ),
     ],
 )
 def test_what_goes_on_only_beside_other_partitions(

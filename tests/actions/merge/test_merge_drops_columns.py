@@ -97,7 +97,7 @@ def test_a_choice_that_has_no_effect_is_refused(with_engine: Context) -> None:
         scene.planned("merge-branch", name="fix", drop_columns=True)
 
 
-@pytest.mark.parametrize("main_moves", [False, True])
+@pytest.mark.parametrize("main_moves", [pytest.param(False, marks=pytest.mark.long), True])
 def test_the_undo_brings_the_column_and_all_its_values_back_and_a_redo_drops_it_again(
     with_engine: Context, main_moves: bool
 ) -> None:

@@ -102,6 +102,8 @@ TOLD_AND_REFUSED = History(
         Round((MINE,), (THEIRS,), "main"),
         Round((dict.fromkeys(range(60), "d"),), (dict.fromkeys(range(0, 60, 7), "e"),), "fail"),
     ),
+    partitioned=False,
+    kinds=True,
 )
 
 
@@ -195,10 +197,18 @@ TABLES = itertools.count()
 )
 @given(HISTORIES)
 @example(REFUSED_AND_TOLD)
-@example(TOLD_AND_REFUSED)
-def test_a_merge_does_what_two_dictionaries_do(
+@pytest.mark.long
+def test_any_merge_does_what_two_dictionaries_do(
     context: Context, engine_warehouse: Path, history: History
 ) -> None:
+    assert_like_dictionaries(context, engine_warehouse, history)
+
+
+def test_a_merge_does_what_two_dictionaries_do(context: Context, engine_warehouse: Path) -> None:
+    assert_like_dictionaries(context, engine_warehouse, TOLD_AND_REFUSED)
+
+
+def assert_like_dictionaries(context: Context, engine_warehouse: Path, history: History) -> None:
     path = TablePath(f"model{next(TABLES)}", "t")
     table = Table(engine_warehouse, path.full_name, history)
     main = Side(path.root(), {}, {})

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from tempfile import TemporaryDirectory
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paimark.core.actions.merge import history as merge_history
@@ -16,6 +16,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.records import Point, Snapshot, point_of
+from tests.long import unhurried
 
 TABLE = TablePath("shop", "t")
 MAIN, FIX = TABLE.root(), TABLE.root("fix")
@@ -147,7 +148,7 @@ class Model:
             (self.cut if what == "cut" else self.back)(to)
 
 
-@settings(max_examples=100, deadline=None)
+@unhurried(100)
 @given(STEPS)
 @example([("branch", 0), ("forward", 0), ("cut", 0), ("forward", 0), ("cut", 0)])
 def test_what_main_has_of_a_branch_is_known_whatever_was_done(steps: list[Step]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.errors import Refused
 from paimark.core.storage.local import LocalFiles
-from paimark.core.table.landed import Landed, find_commit
+from paimark.core.table.commits import Landed, find_commit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.chain import Break, breaks
 from paimark.core.verify import verify

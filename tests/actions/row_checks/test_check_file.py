@@ -10,11 +10,11 @@ from paimark.core.actions.row_checks.check_file import (
     MAIN,
     THIS,
     Check,
+    Rule,
     file_of_table,
     read_check_file,
     read_checks,
 )
-from paimark.core.actions.row_checks.rules import Rule
 from paimark.core.errors import UsageError
 from tests.actions.acting import ORDERS
 

@@ -51,6 +51,12 @@ def table(request: pytest.FixtureRequest, engine_warehouse: Path, context: Conte
     return path
 
 
+# Without a key it differs in how rows are merged, which others test.
+keyed = pytest.mark.parametrize(
+    "table", ["keyed", pytest.param("plain", marks=pytest.mark.long)], indirect=True
+)
+
+
 def add(context: Context, table: TablePath, branch: str, *rows: tuple[str, int, float]) -> None:
     is_keyed = "keyed" in table.name
     fields = [pa.field("part", pa.string(), nullable=not is_keyed)]
@@ -77,6 +83,7 @@ def counting(rows: int) -> str:
 
 
 @pytest.mark.parametrize("moved", [pytest.param(False, marks=pytest.mark.long), True])
+@keyed
 def test_a_merge_is_checked_as_main_will_be(
     context: Context, table: TablePath, tmp_path: Path, moved: bool
 ) -> None:
@@ -127,7 +134,7 @@ def test_a_merge_is_checked_as_main_will_be(
     assert planned(context, "merge-branch", table=table, name="fix", up_to=2).empty
 
 
-@pytest.mark.parametrize("table", ["keyed", pytest.param("plain", marks=pytest.mark.long)], indirect=True)
+@keyed
 def test_what_main_gets_meanwhile_is_checked_again(
     context: Context, table: TablePath, tmp_path: Path
 ) -> None:
@@ -153,6 +160,7 @@ def test_what_main_gets_meanwhile_is_checked_again(
     assert {4, 7}.isdisjoint(prices(context, table))
 
 
+@keyed
 def test_a_replacement_is_checked(context: Context, table: TablePath, tmp_path: Path) -> None:
     path = tmp_path / "checks.sql"
     failing = write(path, "NO NEW KEYS id")

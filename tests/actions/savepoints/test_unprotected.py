@@ -12,7 +12,7 @@ from paimark.core.actions.savepoints import unprotected
 from paimark.core.cli.checks import doctor
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.manifests.apart import warnings
+from paimark.core.table.manifests.chain import warnings
 from paimark.core.table.manifests.files import manifest_list_paths
 from paimark.core.table.records import Snapshot, is_apart
 from paimark.core.table.savepoints import SavepointManager

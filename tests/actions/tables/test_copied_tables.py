@@ -95,6 +95,46 @@ def test_a_large_file_is_copied_in_parts(s3: S3Server, monkeypatch: pytest.Monke
     assert store.read("copy") == data
 
 
+def test_parts_of_a_copy_that_was_cut_off_are_given_up(s3: S3Server, orders: Path, tmp_path: Path) -> None:
+    """Those of files that the table has, but not what somebody else uploads there."""
+    place = uuid.uuid4().hex
+    store = filled(orders, open_files(f"s3://{BUCKET}/{place}", s3.options()))
+    assert isinstance(store, s3_files.S3Files)
+    own = next(each for each in below(store, ORDERS) if each.startswith("bucket-"))
+
+    def begin(path: str) -> None:
+        key = f"{place}/{RENAMED.directory}/{path}"
+        store._call("call_s3", "create_multipart_upload", Bucket=BUCKET, Key=key)
+
+    def begun() -> list[str]:
+        found = store._call("call_s3", "list_multipart_uploads", Bucket=BUCKET, Prefix=place)
+        return [each["Key"].rpartition("/")[2] for each in found.get("Uploads", ())]
+
+    with pytest.raises(Death):
+        done(context_on(tmp_path, DiesAfter(store, COMMIT)), "rename-table", to=RENAMED.name)
+    for each in (own, "bucket-0/data-of-somebody.orc"):
+        begin(each)
+    assert len(begun()) == 2
+    done(context_on(tmp_path, store), "recover")
+    assert begun() == ["data-of-somebody.orc"]
+    assert store.exists(f"{RENAMED.directory}/{own}") and not store.entries(ORDERS.directory)
+
+
+def test_what_comes_late_under_the_old_name_is_told(store: Files, tmp_path: Path) -> None:
+    context = context_on(tmp_path, store)
+    path = ORDERS.root().snapshot(5)
+    late = store.read(path)
+    done(context, "drop-table")
+    store.replace(path, b"{}")
+    with pytest.raises(NotFound, match=f"no table shop.orders, but {path}, of a job or of a request"):
+        find_table(store, "shop.orders")
+    assert f"there is {path}, of a job" in planned(context, "undrop").refusals[0].reason
+    # The table has the very file: nothing can be lost.
+    store.replace(path, late)
+    done(context, "undrop")
+    assert store.read(path) == late
+
+
 def test_a_deletion_for_good_takes_the_schema_first(store: Files, tmp_path: Path) -> None:
     context = context_on(tmp_path, store)
     done(context, "drop-table")

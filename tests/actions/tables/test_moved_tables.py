@@ -19,7 +19,7 @@ from paimark.core.table.catalog import table_exists
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import dropped_tables, half_deleted
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
-from tests.faults.fault_files import Film
+from tests.faults.fault_files import Film, some_points
 from tests.faults.trees import TreeOnDisk
 
 # A temporary file of a lock: a recovery can't tell it from that of a living writer.
@@ -90,10 +90,12 @@ def test_a_trash_on_another_disk_takes_no_table(warehouse_template: Path, tmp_pa
 
 
 @pytest.mark.parametrize("action", ["drop-table", "undrop", "rename-table"])
-def test_every_write_can_be_the_last(action: str, warehouse_template: Path, tmp_path: Path) -> None:
+def test_every_write_can_be_the_last(
+    action: str, warehouse_template: Path, tmp_path: Path, is_long: bool
+) -> None:
     moving = Moving(action, warehouse_template, tmp_path / "warehouse")
     assert any(call.startswith("move ") for call in moving.film.writes)
-    for point in moving.film.points():
+    for point in moving.film.points() if is_long else some_points(moving.film, 4):
         moving.film.put_back(point)
         assert len(moving.places) + moving.trash == 1, point
         settle(moving.context, moving)
@@ -103,9 +105,9 @@ def test_every_write_can_be_the_last(action: str, warehouse_template: Path, tmp_
         done(moving.context, "create-tag", table, name="after")
 
 
-def test_a_deletion_for_good_goes_on(warehouse_template: Path, tmp_path: Path) -> None:
+def test_a_deletion_for_good_goes_on(warehouse_template: Path, tmp_path: Path, is_long: bool) -> None:
     moving = Moving("delete-dropped", warehouse_template, tmp_path / "warehouse")
-    for point in moving.film.points():
+    for point in moving.film.points() if is_long else some_points(moving.film, 8):
         moving.film.put_back(point)
         half = half_deleted(moving.context.files, "shop")
         # Nobody takes out what is half deleted.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.cli.checks.doctor_readers import on_paper
+from paimark.core.cli.checks.doctor_store import on_paper
 from paimark.core.config import Settings
-from paimark.core.spark.stores.jars.cached import directory_of, jar_sets
+from paimark.core.spark.stores.jars import directory_of, jar_sets
 
 HINT = "Run `paimark jars fetch s3`, or give them with --spark-conf 'spark.jars=/dir/*.jar'."
 

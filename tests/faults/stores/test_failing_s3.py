@@ -75,7 +75,7 @@ def cases(*short: str) -> list[object]:
     return [pytest.param(each, id=each.name, marks=marks[each.name in short]) for each in CASES]
 
 
-@pytest.fixture(params=cases("replace"))
+@pytest.fixture(params=cases("tag renamed"))
 def scene(
     request: pytest.FixtureRequest,
     server: PretendingServer,

@@ -156,14 +156,17 @@ def change_rows(chain: Chain) -> None:
     main = chain.now[None]
     others = [each for each in main if each[K] != 2]
     changed = [{**each, V: each[V] + 100} for each in main if each[K] == 2]
+    named = "k, v, t, p" if chain.kind.evolves else "k, v, s, p"
+    inserted = {**dict.fromkeys(main[0]), **row(70, 70, "n"), P: 0}
     statements = {
         "DELETE FROM {} WHERE k = 2": others,
         "UPDATE {} SET v = v + 100 WHERE k = 2": [*others, *changed],
         "MERGE INTO {} t USING (SELECT * FROM VALUES (2, 70, 'n', 0), (70, 70, 'n', 0) AS y(k, v, s, p)) x "
-        "ON t.k = x.k WHEN MATCHED THEN UPDATE SET v = t.v + 100 WHEN NOT MATCHED THEN INSERT *": [
+        "ON t.k = x.k WHEN MATCHED THEN UPDATE SET v = t.v + 100 "
+        f"WHEN NOT MATCHED THEN INSERT ({named}) VALUES (x.k, x.v, x.s, x.p)": [
             *others,
             *changed,
-            {**row(70, 70, "n"), P: 0},
+            inserted,
         ],
     }
     for sql, after in statements.items():

@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import paimark.core.actions
+from paimark.core.storage import parallel
 from tests.simulation.actors.scheduler import Scheduler
 
 
@@ -88,9 +89,11 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
                 put(module, "time", simulated)
             if getattr(module, "ThreadPoolExecutor", None) is ThreadPoolExecutor:
                 put(module, "ThreadPoolExecutor", OneByOne)
-            for held in _locks_of_properties(module):
-                # Python 3.11 locks it over all threads; an actor that waits for it can't give up its turn.
-                put(held, "lock", nullcontext())
+        for held in _locks_of_properties():
+            # Python 3.11 locks it over all threads; an actor that waits for it can't give up its turn.
+            put(held, "lock", nullcontext())
+        # Pools that others have made are real ones, and those made here are not for others.
+        put(parallel, "_idle", [])
         put(uuid, "uuid4", lambda: uuid.UUID(int=random.getrandbits(128), version=4))
         put(secrets, "token_hex", lambda size: f"{random.getrandbits(8 * size):0{2 * size}x}")
         yield
@@ -99,10 +102,12 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
             setattr(holder, name, value)
 
 
-def _locks_of_properties(module: ModuleType) -> list[object]:
-    """The cached properties of a module's classes that have a lock (before Python 3.12)."""
+@cache
+def _locks_of_properties() -> list[object]:
+    """The cached properties of the product's classes that have a lock (before Python 3.12)."""
     classes = [
         each
+        for module in _product_modules()
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__
     ]

@@ -40,7 +40,7 @@ from paimark.core.spark.writing.target import (
     require_unchanged,
 )
 from paimark.core.spark.writing.write_log import write_log
-from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION

@@ -14,14 +14,14 @@ import msgspec
 from paimark.core.actions.branches.going import Agreed, Late, came_since
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.garbage.dependents import Dependent
+from paimark.core.actions.garbage.release_pins import Dependent
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import drop_guards
 from paimark.core.actions.undo.archive import Stays, keep_if_late
 from paimark.core.actions.undo.replacement import UndoState
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import Fate, Landed
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.landed import Fate, Landed
 from paimark.core.table.layout import BARRIER_ID, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
@@ -119,12 +119,12 @@ _Change = tuple[str, object]
 # By the name of each fault: the functions that are replaced, with their replacements.
 PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-commit-is-looked-for-in-the-next-snapshot-alone": (
-        ("paimark.core.table.landed.find_commit", _only_the_next),
+        ("paimark.core.table.commits.find_commit", _only_the_next),
     ),
     "expiry-passes-a-commit-that-is-being-made": (
         ("paimark.core.actions.rewrite.rewrite_main.hold_expiry", _nothing),
         ("paimark.core.actions.merge.changes.hold_expiry", _nothing),
-        ("paimark.core.table.landed.find_commit", _only_the_next),
+        ("paimark.core.table.commits.find_commit", _only_the_next),
     ),
     "a-branch-stands-on-its-first-snapshot": (
         ("paimark.core.actions.garbage.deletion.dependents", _by_first_snapshots),
@@ -187,7 +187,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.undo.archive.last_look", _without_closing),
     ),
     "a-recovery-deletes-a-tag-that-was-made-again": (
-        ("paimark.core.actions.garbage.deletion.others_since", _empty),
+        ("paimark.core.actions.garbage.deletion.written_by_others", _empty),
         ("paimark.core.actions.garbage.deletion._is_still", _yes),
     ),
     "a-schema-goes-that-a-job-may-use": (("paimark.core.actions.merge.journal.holds_all", _no),),

@@ -25,7 +25,7 @@ from paimark.core.spark.protocol import (
     receive_report,
     send,
 )
-from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.commits import Overwritten
 
 Pair = tuple[socket.socket, socket.socket]
 

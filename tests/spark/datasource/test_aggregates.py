@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.errors import Refused
+from paimark.core.spark.datasource.paimon import row_batches
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from paimark.core.spark.datasource.table_rows import row_batches
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage

@@ -8,8 +8,8 @@ import pytest
 
 from paimark.core.errors import Refused
 from paimark.core.space.space import space
+from paimark.core.spark.datasource.paimon import row_batches
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
-from paimark.core.spark.datasource.table_rows import row_batches
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage

@@ -50,7 +50,7 @@ def test_each_state_is_that_of_its_options(spark_of_library: SparkSession, wareh
 
 def number(scan: Scan) -> int:
     """The rows as Python reads them."""
-    from paimark.core.spark.datasource.table_rows import row_batches
+    from paimark.core.spark.datasource.paimon import row_batches
 
     return sum(batch.num_rows for batch in row_batches(scan))
 

@@ -14,7 +14,7 @@ import paimark
 from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.engine.remote import connect
+from paimark.core.spark.engine import connect
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.jars import loaded_jars
 from paimark.core.spark.protocol import StageProgress, Start

@@ -12,9 +12,8 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.engine.planned.uses import read_uses
-from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.spark.engine.planned.plans import read_uses
+from paimark.core.travel.parse.statement import SqlRefused, TableUse
 from paimark.core.travel.resolving import literal_time
 from paimark.core.travel.times import zone_of
 from tests.paimon import open_table

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from paimark.core.errors import FileMissing
 from paimark.core.spark.incremental import delta
-from paimark.core.spark.incremental.delta import earlier, survivors_since
+from paimark.core.spark.incremental.delta import BitCache, earlier, survivors_since
 from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from paimark.core.spark.incremental.packed_keys import PackedNumbers
-from paimark.core.spark.merging.bit_cache import BitCache
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
 from paimark.core.spark.merging.narrow import overlap_groups
 from paimark.core.spark.merging.survive import survivors

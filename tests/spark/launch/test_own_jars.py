@@ -11,7 +11,7 @@ from paimark.core.errors import Unavailable
 from paimark.core.spark.java import sources
 from paimark.core.spark.launch import building, jars
 from paimark.core.spark.launch.home import SparkHome, find_spark
-from paimark.core.spark.stores.jars.cached import directory_of, jar_sets
+from paimark.core.spark.stores.jars import directory_of, jar_sets
 
 
 def test_a_jar_of_other_sources_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

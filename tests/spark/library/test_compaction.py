@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.actions.compaction.survey import survey
-from paimark.core.cli.checks.doctor_readers import unseen_rows
+from paimark.core.cli.checks.doctor_store import unseen_rows
 from paimark.core.errors import Refused
 from paimark.core.spark.library import compaction
 from paimark.core.spark.library.commit import Committed

@@ -22,7 +22,7 @@ from paimark.core.table.manifests.files import snapshot_facts
 from paimark.core.table.operations import read_operations
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.statements.row_changes import read_change
+from paimark.core.travel.statements.inserts import read_change
 from tests.actions.acting import context_on, done, planned
 from tests.faults.fault_files import Film
 from tests.faults.trees import TreeOnDisk

@@ -13,8 +13,8 @@ import paimark
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.merging.model import MergeFile, Vector
-from paimark.core.spark.merging.opening import file_opener
 from paimark.core.spark.merging.pieces import vector_bits
+from paimark.core.spark.merging.reading import file_opener
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage

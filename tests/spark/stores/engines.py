@@ -16,8 +16,7 @@ from paimark.core.errors import Unavailable
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.java import find_java
-from paimark.core.spark.stores.jars.cached import directory_of, jar_sets
-from paimark.core.spark.stores.jars.fetching import fetch
+from paimark.core.spark.stores.jars import directory_of, fetch, jar_sets
 from paimark.core.storage.open import open_files
 from tests.actions.acting import contents
 from tests.interop.stock import ToolMissing

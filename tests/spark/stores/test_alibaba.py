@@ -11,8 +11,7 @@ from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.java import find_java
-from paimark.core.spark.stores.jars.cached import jar_sets
-from paimark.core.spark.stores.jars.fetching import fetch
+from paimark.core.spark.stores.jars import fetch, jar_sets
 from tests.actions.acting import contents
 from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order

@@ -11,8 +11,15 @@ from paimark.core.cli.main import run
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.java import find_java
-from paimark.core.spark.stores.jars.cached import Jar, JarSet, cached_jars, directory_of, jar_sets
-from paimark.core.spark.stores.jars.fetching import REPOSITORIES, fetch
+from paimark.core.spark.stores.jars import (
+    REPOSITORIES,
+    Jar,
+    JarSet,
+    cached_jars,
+    directory_of,
+    fetch,
+    jar_sets,
+)
 from paimark.core.spark.stores.launching import prepared
 
 ACCESSED = "spark.kerberos.access.hadoopFileSystems"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from paimark.core.spark.stores.tickets import realm_option
+from paimark.core.spark.stores.failures import realm_option
 
 
 def test_the_first_file_that_is_there_is_named(tmp_path: Path) -> None:

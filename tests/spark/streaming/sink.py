@@ -18,8 +18,8 @@ from paimark.core.spark.streaming import commit_attempts
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table import commits
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage import commits
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.library.session import writes_of
 

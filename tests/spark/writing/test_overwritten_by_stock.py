@@ -14,8 +14,8 @@ from paimark.core.actions.context import Context
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event, Finished, Task
 from paimark.core.statements.insert import action_of_insert
+from paimark.core.table.commits import Overwritten
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, planned

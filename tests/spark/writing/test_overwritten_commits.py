@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.local import LocalFiles
-from paimark.core.table.lineage import commits
-from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table import commits
+from paimark.core.table.commits import Overwritten
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
 from tests.spark.library.session import writes_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from paimark.core.table import follow_ups as follow_ups
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kinds import KINDS, TableKind
-from paimark.core.table.follow_ups import options as follow_ups
 from paimark.core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
@@ -76,15 +76,15 @@ def is_written(table: TableSchema) -> bool:
         ({"bucket-function.type": "default"}, True),
         ({"bucket-function.type": "mod"}, True),
         ({"sequence.snapshot-ordering": "true", "write-only": "true"}, False),
-        ({"upsert-key": "v"}, False),
+        ({"upsert-key": "v"}, True),
         ({"primary-key.nullable": "true"}, False),
         ({"record-level.expire-time": "1 d", "record-level.time-field": "v"}, True),
         ({"scan.fallback-branch": "b"}, True),
         ({"scan.primary-branch": "b"}, True),
-        ({"chain-table.enabled": "true"}, False),
+        ({"chain-table.enabled": "true"}, True),
         ({"row-tracking.enabled": "true"}, True),
         ({"data-evolution.enabled": "true"}, True),
-        ({"pk-clustering-override": "true"}, False),
+        ({"pk-clustering-override": "true"}, True),
         ({"pk-btree.index.columns": "v"}, False),
         ({"fields.v.map.storage-layout": "shared-shredding"}, False),
         ({"target-file-row-num": "5"}, False),
@@ -94,7 +94,7 @@ def is_written(table: TableSchema) -> bool:
         ({"manifest.format": "avro"}, True),
         ({"manifest.format": "ORC"}, False),
         ({"commit.callbacks": "x.Y"}, True),
-        ({"commit.strict-mode.last-safe-snapshot": "4"}, False),
+        ({"commit.strict-mode.last-safe-snapshot": "4"}, True),
         ({"query-auth.enabled": "true"}, False),
         ({"type": "table"}, True),
         ({"type": "format-table"}, False),
@@ -117,16 +117,25 @@ def test_tables_without_a_key_have_no_use_for_the_options_of_those_with_one() ->
         ("TIMESTAMP(9)", False),
         ("TIMESTAMP(7) WITH LOCAL TIME ZONE", False),
         ("TIMESTAMP_LTZ(9)", False),
-        ("VARIANT", False),
-        ("BLOB", False),
+        ("VARIANT", True),
+        ("BLOB", True),
         ({"type": "ARRAY", "element": "TIMESTAMP(9)"}, False),
-        ({"type": "MULTISET", "element": "INT"}, False),
+        ({"type": "MULTISET", "element": "INT"}, True),
         ({"type": "VECTOR", "element": "FLOAT", "length": 3}, False),
         (MAP, True),
+        ("GEOMETRY(4326)", False),
     ],
 )
 def test_columns_that_spark_can_not_keep(kind: object, written: bool) -> None:
     assert is_written(schema(x=kind)) is written
+
+
+def test_vectors_and_large_values() -> None:
+    vector: Any = {"type": "VECTOR", "element": "FLOAT", "length": 3}
+    assert is_written(schema({"file.format": "Avro"}, x=vector)) and not is_written(schema(x=vector))
+    assert is_written(schema({"blob-as-descriptor": "false"}, x="BLOB"))
+    for elsewhere in ({"blob-as-descriptor": "true"}, {"blob-descriptor-field": "x"}):
+        assert not is_written(schema(elsewhere, x="BLOB"))
 
 
 def row(**types: object) -> dict[str, object]:
@@ -180,8 +189,14 @@ def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
     assert kinds.refusals(first) == kinds.compaction_refusals(first) == []
     [refusal] = kinds.merging_refusals(first)
     assert refusal.hint == "Replace main by the branch instead."
-    upserted = schema({"upsert-key": "v"})
-    assert [each.hint for each in kinds.compaction_refusals(upserted)] == [kinds.HINT]
+    ordered = schema({"sequence.snapshot-ordering": "true"})
+    assert [each.hint for each in kinds.compaction_refusals(ordered)] == [kinds.HINT]
+    upserted = schema({"upsert-key": "v"}, keys=())
+    assert [each.reason for each in kinds.adding_refusals(upserted)] == [
+        "takes an INSERT INTO as an upsert, which is refused here: MERGE INTO says by which columns "
+        "(upsert-key is set)"
+    ]
+    assert kinds.merging_refusals(upserted) and not kinds.adding_refusals(first)
     assert refusal.reason.endswith("seen by nobody there (merge-engine = first-row)")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from paimark.core.table.landed import Fate, Landed, fate_of, find_commit
+from paimark.core.table.commits import Fate, Landed, fate_of, find_commit
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import point_of

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from paimark.core.table.layout import TablePath
-from paimark.core.table.timeline.drawing import FOLDED, Drawing
-from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, locate
+from paimark.core.table.timeline.lanes import FOLDED, Drawing, Lane, LaneCommit, Opened, Run, all_runs, locate
 from paimark.core.table.timeline.weaving import in_order
 
 TABLE = TablePath("shop", "orders")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from paimark.core.travel.parse.errors import SqlRefused, pointed
+from paimark.core.travel.parse.statement import SqlRefused, pointed
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.config import Flags, OwnCommand, Settings, load_settings
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath

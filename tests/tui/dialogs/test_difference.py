@@ -14,7 +14,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.core.travel.diff.compared import Fitted
+from paimark.core.text import Fitted
 from paimark.core.travel.diff.diff import make_difference
 from paimark.core.travel.diff.rows import DiffRow
 from paimark.core.travel.diff.versions import parse_version

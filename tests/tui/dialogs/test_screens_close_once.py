@@ -27,7 +27,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.diff.diff import Difference, make_difference
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.charts.chart_screen import ChartScreen
-from paimark.tui.charts.over_time import charts_over_time
+from paimark.tui.charts.open_chart import charts_over_time
 from paimark.tui.charts.plotting import Chart
 from paimark.tui.dialogs.confirm import ConfirmScreen
 from paimark.tui.dialogs.conflicts.screen import ConflictsScreen, RepairConflictsScreen

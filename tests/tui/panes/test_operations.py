@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits, RowsEdit

@@ -18,7 +18,7 @@ from paimark.tui.dialogs.data.path_screen import PathScreen
 from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.query.exporting import batches_of, write_file
 from paimark.tui.query.query_result import QueryResult
-from paimark.tui.terminal.external_editor import edited
+from paimark.tui.terminal.other_programs import edited
 from tests.tui.driving import querying, sitting
 
 ROWS = pa.record_batch({"a": [1, 2], "b": ["x", None]})

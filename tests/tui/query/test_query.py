@@ -14,7 +14,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.tui.panes.query import QueryPane
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, querying, run, with_engine

@@ -12,7 +12,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.tui.panes.query import QueryPane
 from paimark.tui.query.drafts import history_path, read_history
 from tests.paimon import read_rows

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.actions.garbage import estimate
+from paimark.core.actions import context
 from paimark.core.actions.registry import action
 from paimark.core.config import Settings
 from paimark.core.storage.files import Files
@@ -86,7 +86,7 @@ async def test_ctrl_c_past_the_point_of_no_return_says_so(warehouse: Path) -> No
 async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimate, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(context, "_EVERY_SECONDS", 0.0)
     done(context_on(warehouse), "create-savepoint", snapshot=3)
     for number in (1, 2, 3):
         (warehouse / "shop.db/orders/snapshot" / f"snapshot-{number}").unlink()

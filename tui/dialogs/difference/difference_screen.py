@@ -11,10 +11,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
-from paimark.core.cells import cut_middle
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.figures import counted
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut_middle
 from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import DiffRow, Page, Totals
 from paimark.tui.dialogs.dialog import Dialog

@@ -15,7 +15,7 @@ from paimark.core.errors import READ_ONLY, Refused, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import TableSchema
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.tui.query.asking import table_of
 from paimark.tui.query.query_result import QueryResult
 

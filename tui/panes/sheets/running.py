@@ -13,7 +13,7 @@ from paimark.core.spark.protocol import Batch, Columns, Event, Explained, Failed
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.run import action_to_confirm, is_action
 from paimark.core.statements.script import read_script, require_allowed
-from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.parse.statement import Statement
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.panes.pane import Desk
 from paimark.tui.query.drafts import keep_statement

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from textual.message import Message
 from textual.widget import Widget
 
-from paimark.core.cells import cut_middle
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut_middle
 from paimark.tui.panes.pane import Desk
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import settled

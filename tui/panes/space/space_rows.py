@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.figures import counted, size
 from paimark.core.space.report import BucketRow, FirstFigure, SpaceReport, SpaceRow
 from paimark.core.table.layout import MAIN, Root, TablePath

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, counted, exact_time
 from paimark.core.table.operations import log_entries

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
-from paimark.core.actions.declared.row import RowVersion
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted, distance, exact_moment, exact_time
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, TablePath
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import Point
-from paimark.core.table.timeline.drawing import FOLDED
-from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened
+from paimark.core.table.timeline.lanes import FOLDED, Lane, LaneCommit, Opened
 from paimark.core.table.timeline.scene import PastEvent, Scene, newborn_branches
 from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
 from paimark.tui.formats import format_value

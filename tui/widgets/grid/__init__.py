@@ -1,4 +1,4 @@
 """A grid of any number of rows that paints only the visible ones.
 
-Begin with `record_grid`; `row_order` filters and sorts, `paint` makes strips.
+Begin with `record_grid`; `view` filters and sorts, `paint` makes strips.
 """

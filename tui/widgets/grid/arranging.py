@@ -16,8 +16,7 @@ from paimark.tui.records.sources import GridColumn, RowSource
 from paimark.tui.theme import inks_over
 from paimark.tui.widgets.grid.columns import Columns
 from paimark.tui.widgets.grid.paint import note_lines, paint_head, paint_row
-from paimark.tui.widgets.grid.row_order import SortOrder, arrange
-from paimark.tui.widgets.grid.view import View
+from paimark.tui.widgets.grid.view import SortOrder, View, arrange
 from paimark.tui.widgets.lines import strip_of
 from paimark.tui.work.background import Slot, ThreadReport
 

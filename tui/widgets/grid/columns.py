@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from paimark.core.cells import width_of
 from paimark.core.figures import counted
-from paimark.core.text import distinct
+from paimark.core.text import distinct, width_of
 from paimark.tui.named_keys import columns_key, key
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns

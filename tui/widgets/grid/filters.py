@@ -25,7 +25,6 @@ from paimark.tui.named_keys import columns_key
 from paimark.tui.records.sources import GridColumn, RowSource, ShortText
 from paimark.tui.widgets.grid.paint import cell_text
 
-Number = int | float | Decimal
 # Whether a value of a column matches; None is a missing value.
 Test = Callable[[object], bool]
 Compare = Callable[[Any, Any], bool]

@@ -10,9 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from paimark.core.cells import fit, width_of, wrap
-from paimark.core.text import clean_text
-from paimark.core.travel.diff.compared import Fitted
+from paimark.core.text import Fitted, clean_text, fit, width_of, wrap
 from paimark.tui.formats import format_value
 from paimark.tui.records.sources import GridColumn, InkText, RowSource
 from paimark.tui.terminal.cells import link_in

@@ -26,8 +26,7 @@ from paimark.tui.named_keys import unfilter_hint
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.arranging import Arranging, Cursor, Painter
 from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
-from paimark.tui.widgets.grid.row_order import SortOrder
-from paimark.tui.widgets.grid.view import View
+from paimark.tui.widgets.grid.view import SortOrder, View
 from paimark.tui.widgets.lines import Painted
 
 # The edge at which the cursor would leave the grid: the owner of the grid decides what happens then.

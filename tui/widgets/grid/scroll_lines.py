@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from paimark.core.cells import width_of, wrap
+from paimark.core.text import width_of, wrap
 from paimark.tui.keymap import hidden, steps
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece

@@ -1,4 +1,4 @@
 """Do the orders of actions: query versions of a table, and commit what comes of that.
 
-Begin with `rewrite`; `repair` changes single rows, and `named` opens the versions.
+Begin with `rewrite`; `repair` changes single rows.
 """

@@ -10,8 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.engine.orders.named import named_versions, temporary_view
-from paimark.core.spark.engine.orders.rewrite import as_declared
+from paimark.core.spark.engine.orders.rewrite import as_declared, named_versions, temporary_view
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.protocol import COMMON, GONE, Repair, TaskResult
 from paimark.core.spark.writing.target import WriteTarget

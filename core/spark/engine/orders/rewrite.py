@@ -4,20 +4,23 @@ analyze."""
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Generator, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from msgspec.structs import replace
+from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
+from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.table_options import require_obeyed
 from paimark.core.spark.datasource.types import spark_columns
-from paimark.core.spark.engine.orders.named import named_versions, temporary_view
-from paimark.core.spark.engine.planned.uses import pins
+from paimark.core.spark.engine.planned.plans import pins
 from paimark.core.spark.engine.session_state import EngineSession
-from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.engine.tables import OpenedTable, opened_scan
+from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.protocol import (
     COMMON,
     PARTITIONS,
@@ -25,7 +28,10 @@ from paimark.core.spark.protocol import (
     Analyze,
     Ask,
     Compact,
+    Reading,
+    Repair,
     TaskResult,
+    Version,
     Write,
 )
 from paimark.core.spark.results.outlet import SentBatch
@@ -35,7 +41,8 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition import kinds
 from paimark.core.table.manifests.files import size_of, unseen_files
 from paimark.core.table.operations import ANALYSIS, COMPACTION
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.parse.statement import TableUse
 
 # The most partitions of one overwrite, which compares all of them with each manifest.
 MOST_PARTITIONS = 10_000
@@ -43,6 +50,7 @@ MOST_PARTITIONS = 10_000
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 # With more changed keys, an overwrite is committed beside others' commits to other partitions only.
 _MOST_CHANGED = 500_000
+Order = Ask | Write | Analyze | Repair
 
 
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
@@ -212,3 +220,46 @@ def as_declared(frame: DataFrame, target: WriteTarget) -> DataFrame:
             for field in spark_columns(target.scan).fields
         )
     )
+
+
+@contextmanager
+def named_versions(session: EngineSession, order: Order) -> Iterator[Mapping[str, OpenedTable]]:
+    """Open the versions and texts under the names that the order's queries use."""
+    named = {name: _opened(session, order, name, scan) for name, scan in _scans(session, order).items()}
+    with ExitStack() as ends:
+        for name, lines in order.texts.items():
+            frame = session.spark.createDataFrame(pa.table({"line": pa.array(lines, pa.string())}))
+            ends.enter_context(temporary_view(session.spark, name, frame))
+        yield named
+
+
+def _scans(session: EngineSession, order: Order) -> dict[str, Scan]:
+    scans = {name: _scan(session, order, version) for name, version in order.versions.items()}
+    for name, version in order.versions.items():
+        if other := version.beside:
+            old, new = restricted(session.warehouse.files, scans[name], scans[other])
+            scans |= {name: old.scan, other: new.scan}
+    return scans
+
+
+def _scan(session: EngineSession, order: Order, version: Version) -> Scan:
+    # All versions are read with one schema: columns are matched by id, not by name.
+    schema = version.schema or order.schema
+    options = TableSchema.from_json(schema.encode(), "the schema").options
+    require_obeyed(order.table, options, version.branch, "root", by_library=session.library.is_wanted)
+    root = parse_table_name(order.table).root(version.branch)
+    return replace(session.warehouse.scan(root, version.snapshot, schema), only=version.only)
+
+
+def _opened(session: EngineSession, order: Order, name: str, scan: Scan) -> OpenedTable:
+    use, reading = TableUse((name,)), Reading(order.table, name, "")
+    return opened_scan(session.natives, session.library, use, scan, reading, "root")
+
+
+@contextmanager
+def temporary_view(spark: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
+    frame.createOrReplaceTempView(name)
+    try:
+        yield
+    finally:
+        spark.catalog.dropTempView(name)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.protocol import Columns
+from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.parse.tokens import Token
-from paimark.core.travel.parse.uses import Statement
 
 _MOST_PLANS = 64
 _MOST_BYTES = 64 << 20

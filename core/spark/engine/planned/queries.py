@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 
 from paimark.core.once import once_for_all
 from paimark.core.spark.engine.planned.kept_plans import KeptPlans
-from paimark.core.spark.engine.plans import VIEW_KEY, Node
+from paimark.core.spark.engine.planned.plans import VIEW_KEY, Node
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.settings import CATALOG_NAME
 from paimark.core.spark.protocol import StageProgress

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.reading import file_opener
 from paimark.core.spark.merging.survive import survivors
 from paimark.core.spark.native.state import TableState, table_state
 from paimark.core.storage.local import LocalFiles

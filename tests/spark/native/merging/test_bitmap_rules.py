@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paimark.core.spark.merging.bit_cache import BitCache
+from paimark.core.spark.incremental.delta import BitCache
 from paimark.core.spark.merging.model import (
     Bits,
     MergeColumns,

@@ -70,7 +70,8 @@ public final class Committing {
         this.before = before;
         this.change = change;
         state = table.state(before).publishing(new HandedOver());
-        this.table = isFast ? WrittenTable.withoutMerging(table.at(state)) : table.at(state);
+        FileStoreTable committed = table.forCommit(state);
+        this.table = isFast ? WrittenTable.withoutMerging(committed) : committed;
         Thread thread = new Thread(this::run, "paimark-commit");
         thread.setDaemon(true);
         thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());

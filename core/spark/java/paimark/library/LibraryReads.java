@@ -135,7 +135,8 @@ public final class LibraryReads {
             return FileStoreTableFactory.createWithoutFallbackBranch(
                     files(place), place, found.copy(options), new Options(), CatalogEnvironment.empty());
         }
-        return FileStoreTableFactory.create(files(place), place, found.copy(options), CatalogEnvironment.empty());
+        return ChainSnapshots.ordered(
+                FileStoreTableFactory.create(files(place), place, found.copy(options), CatalogEnvironment.empty()));
     }
 
     FileIO files(Path place) {

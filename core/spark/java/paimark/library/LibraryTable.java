@@ -93,11 +93,11 @@ public final class LibraryTable implements SupportsRead {
     }
 
     private List<Split> plan(Predicate condition) {
-        if (state == null) {
-            return List.of();
-        }
         if (table instanceof FallbackReadFileStoreTable) {
             return planBranches(condition);
+        }
+        if (state == null) {
+            return List.of();
         }
         SnapshotReader reader = table.newSnapshotReader().withSnapshot(state);
         if (condition != null) {

@@ -1,6 +1,7 @@
 package paimark.library;
 
 import org.apache.paimon.data.BinaryString;
+import org.apache.paimon.data.BinaryVector;
 import org.apache.paimon.data.Blob;
 import org.apache.paimon.data.DataGetters;
 import org.apache.paimon.data.Decimal;
@@ -22,6 +23,7 @@ import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowKind;
 import org.apache.paimon.types.RowType;
+import org.apache.paimon.types.VectorType;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.MapData;
@@ -142,7 +144,26 @@ abstract class RowsForPaimon implements DataGetters {
 
     @Override
     public InternalVector getVector(int i) {
-        throw new UnsupportedOperationException("Spark has no vectors");
+        VectorType type = (VectorType) type(i);
+        ArrayData given = values.getArray(at(i));
+        if (given.numElements() != type.getLength()) {
+            throw new IllegalArgumentException("Column " + column(i) + " holds " + type.getLength()
+                    + " values a row, and is given " + given.numElements());
+        }
+        // It refuses a null in it.
+        OfArray array = new OfArray(column(i), type.getElementType().notNull(), given);
+        for (int at = 0; at < type.getLength(); at++) {
+            array.isNullAt(at);
+        }
+        switch (type.getElementType().getTypeRoot()) {
+            case BOOLEAN: return BinaryVector.fromPrimitiveArray(array.toBooleanArray());
+            case TINYINT: return BinaryVector.fromPrimitiveArray(array.toByteArray());
+            case SMALLINT: return BinaryVector.fromPrimitiveArray(array.toShortArray());
+            case INTEGER: return BinaryVector.fromPrimitiveArray(array.toIntArray());
+            case BIGINT: return BinaryVector.fromPrimitiveArray(array.toLongArray());
+            case FLOAT: return BinaryVector.fromPrimitiveArray(array.toFloatArray());
+            default: return BinaryVector.fromPrimitiveArray(array.toDoubleArray());
+        }
     }
 
     @Override
@@ -156,7 +177,7 @@ abstract class RowsForPaimon implements DataGetters {
         MapData map = values.getMap(at(i));
         boolean counts = type instanceof MultisetType;
         DataType key = counts ? ((MultisetType) type).getElementType() : ((MapType) type).getKeyType();
-        DataType item = counts ? new IntType() : ((MapType) type).getValueType();
+        DataType item = counts ? new IntType(false) : ((MapType) type).getValueType();
         return new InternalMap() {
             @Override
             public int size() {

@@ -10,12 +10,15 @@ import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
+import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.partition.PartitionPredicate;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.stats.Statistics;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
+import org.apache.paimon.table.source.ScanMode;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -117,6 +120,16 @@ public final class TableWrite extends Uncommitted {
     /** These data files of the newest snapshot leave the table; none of them has a deletion vector. */
     public void takeOut(List<String> names) {
         add(CommitFiles.deletions(table, Snapshot.fromJson(known), new HashSet<>(names)));
+    }
+
+    /** The partitions in which that commit of another branch changed files leave this one. */
+    public void takeOutBeside(TableWrite other, String committed) {
+        Set<BinaryRow> changed = other.table.store().newScan().withSnapshot(Snapshot.fromJson(committed))
+                .withKind(ScanMode.DELTA).plan().files().stream().map(ManifestEntry::partition)
+                .collect(Collectors.toSet());
+        PartitionPredicate partitions =
+                PartitionPredicate.fromMultiple(table.schema().logicalPartitionType(), changed);
+        add(CommitFiles.deletions(table, Snapshot.fromJson(known), partitions));
     }
 
     private void add(List<CommitMessage> more) {

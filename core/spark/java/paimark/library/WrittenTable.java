@@ -51,7 +51,22 @@ final class WrittenTable {
     }
 
     FileStoreTable at(GivenState state) {
-        Map<String, String> options = new HashMap<>();
+        return at(state, Map.of());
+    }
+
+    /**
+     * The table for a commit. In a chain only the snapshot branch's are checked by the library: beside one to the delta
+     * branch it would commit to the snapshot branch, too, which is a commit of its own here.
+     */
+    FileStoreTable forCommit(GivenState state) {
+        CoreOptions named = options();
+        boolean isChecked = branch != null && branch.equals(named.scanFallbackSnapshotBranch())
+                && named.scanFallbackDeltaBranch() != null;
+        return at(state, isChecked ? Map.of() : Map.of(CoreOptions.CHAIN_TABLE_ENABLED.key(), "false"));
+    }
+
+    private FileStoreTable at(GivenState state, Map<String, String> more) {
+        Map<String, String> options = new HashMap<>(more);
         options.put(CoreOptions.PATH.key(), place.toString());
         if (branch != null) {
             options.put(CoreOptions.BRANCH.key(), branch);

@@ -1,4 +1,0 @@
-"""Run statements over Spark Connect: Spark and its plans are on a server.
-
-Begin with `connect`.
-"""

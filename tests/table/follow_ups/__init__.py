@@ -1,1 +1,0 @@
-"""Tests of what follows a stock commit or tag."""

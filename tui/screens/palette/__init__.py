@@ -1,4 +1,0 @@
-"""The entries of the palette: panes, actions, tables, queries, and the console's own commands.
-
-Begin with `entries`.
-"""

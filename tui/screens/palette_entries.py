@@ -1,0 +1,135 @@
+"""The entries of the palette: panes, actions, tables, and the console's own commands."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from paimark.core.actions.declared.declarations import DECLARED
+from paimark.tui.dialogs.palette import PaletteEntry
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane import Pane
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
+
+if TYPE_CHECKING:
+    from paimark.tui.panes.query import QueryPane
+    from paimark.tui.screens.browse import BrowseScreen
+
+
+def entries(browse: BrowseScreen, own: Sequence[PaletteEntry], keys: Mapping[str, str]) -> list[PaletteEntry]:
+    """All entries, the most wanted first; typing finds any. `own` are the application's.
+
+    `keys` maps the default keys to the keys that they were rebound to.
+    """
+
+    def named(listed: list[PaletteEntry]) -> list[PaletteEntry]:
+        return [replace(each, keys=keys.get(each.keys, each.keys)) for each in listed]
+
+    queries = query_entries(partial(browse.open_tab, Tab.QUERY))
+    return [*named(_of_the_table(browse)), *queries, *named(_of_the_console(browse, own))]
+
+
+def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
+    offered = [
+        PaletteEntry(
+            change.title, f"running, {change.elapsed}", "", partial(browse.dialogs.open_running, change)
+        )
+        for change in browse.session.changes
+    ]
+    if browse.target is not None:
+        open_action = partial(browse.dialogs.open_action, by_name=True)
+        offered += [
+            PaletteEntry(name, each.summary, each.key.key if each.key else "", partial(open_action, name))
+            for name, each in DECLARED.items()
+            if not each.of_no_table
+        ]
+    offered += [
+        PaletteEntry(name, each.summary, "", partial(browse.dialogs.open_dropped, name))
+        for name, each in DECLARED.items()
+        if each.of_no_table
+    ]
+    offered += [PaletteEntry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
+    if browse.target is not None:
+        offered += [
+            PaletteEntry("diff", "rows that differ between two versions", "D", browse.action_diff),
+            PaletteEntry("changes", "rows that one snapshot changed", "=", browse.action_changes),
+            PaletteEntry(
+                "chart", "records, files and bytes over time, or a histogram", "C", browse.action_chart
+            ),
+            PaletteEntry("when", "since when there are rows of a condition", "", browse.ask_when),
+            PaletteEntry("holders", "which versions still have rows of a condition", "", browse.ask_holders),
+            PaletteEntry("try", "a script on a branch, checked, and published", "", browse.ask_try),
+            PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
+            PaletteEntry("expiry off", "switch stock expiry off on the branch", "P", browse.action_protect),
+        ]
+    return offered
+
+
+def _of_the_console(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEntry]:
+    offered = [
+        PaletteEntry("log", "what was done, and what went wrong", "L", browse.action_log),
+        PaletteEntry("refresh", "read the pane again", "r", browse.action_refresh),
+        PaletteEntry("zoom", "hide or show the tables", "z", browse.action_zoom),
+        PaletteEntry("wider tables", "the tables at the left", "}", partial(browse.action_sidebar, 1)),
+        PaletteEntry("narrower tables", "the tables at the left", "{", partial(browse.action_sidebar, -1)),
+        *own,
+    ]
+    for tables in browse.tables.tables.values():
+        if isinstance(tables, list):
+            offered += [
+                PaletteEntry(table.full_name, "table", "", partial(browse.show_table, Target(table)))
+                for table in tables
+            ]
+    return offered
+
+
+def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry]:
+    """`open_pane` goes to the query pane. The entries show the present keys, rebound or not."""
+
+    def entry(name: str, what: str, keys: str, act: Callable[[QueryPane], Awaitable[None]]) -> PaletteEntry:
+        async def run() -> None:
+            from paimark.tui.panes.query import QueryPane
+
+            pane = await open_pane()
+            assert isinstance(pane, QueryPane)
+            await act(pane)
+
+        return PaletteEntry(name, what, keys, run)
+
+    new, close = key("sheet.new", "ctrl+t"), key("sheet.close", "ctrl+g")
+    opened, save = key("sheet.open", "ctrl+f"), key("sheet.save", "ctrl+s")
+    return [
+        entry("new query", "another one beside those there are", new, lambda it: it.action_new()),
+        entry("close query", "the one in view", close, lambda it: it.action_shut()),
+        entry("open file", "a .sql file as a query", opened, lambda it: it.action_open()),
+        entry("save file", "the query to its .sql file", save, lambda it: it.action_save()),
+        entry("save as", "the query to another .sql file", "", lambda it: it.action_save_as()),
+    ]
+
+
+def own_entries(app: App[Any], themes: Sequence[str]) -> list[PaletteEntry]:
+    """`themes` are the names of all themes."""
+
+    def offered(name: str, what: str, key: str, action: str) -> PaletteEntry:
+        return PaletteEntry(name, what, key, partial(app.run_action, action))
+
+    colours = [
+        PaletteEntry(
+            f"theme {each.removeprefix('paimark-')}", "colours", "", partial(setattr, app, "theme", each)
+        )
+        for each in themes
+    ]
+    return [
+        offered("keys", "all keys", "?", "help"),
+        offered("jobs", "what runs, and what has ended lately", "J", "jobs"),
+        offered("columns", "go to, hide, move, sort", "c", "choose_columns"),
+        *colours,
+        offered("tour", "ten minutes with the demo, step by step", "", "tour"),
+        offered("mouse", "on or off", "M", "mouse"),
+        replace(offered("quit", "Paimark, also as :q and :exit", "ctrl+q", "quit"), aliases=("q", "exit")),
+    ]
