@@ -52,7 +52,7 @@ def require_dead(end: Event, engine: Engine, message: str = KILLED) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        pytest.param("SELECT order_id, count(*) FROM shop.orders GROUP BY order_id"),
+        pytest.param("SELECT order_id, count(*) FROM shop.orders GROUP BY order_id", marks=pytest.mark.long),
         pytest.param("DESCRIBE shop.orders", marks=pytest.mark.long),
         pytest.param("SET spark.paimark.lookups = off", marks=pytest.mark.long),
         pytest.param("EXPLAIN SELECT * FROM shop.orders", marks=pytest.mark.long),
