@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 
     from paimark.core.spark.launch.session import Spark
 
-pytest_plugins = ["tests.isolation", "tests.long", "tests.running.scheduling", "tests.running.spending"]
+pytest_plugins = [
+    "tests.isolation",
+    "tests.long",
+    "tests.running.library_answers",
+    "tests.running.scheduling",
+    "tests.running.spending",
+]
 
 ORDERS = pa.schema(
     [

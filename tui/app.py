@@ -56,7 +56,7 @@ def _sit(settings: Settings) -> Console:
     try:
         console.run(mouse=settings.mouse)
     finally:
-        from paimark.tui.terminal.lending import leave_for_good
+        from paimark.tui.terminal.other_programs import leave_for_good
 
         leave_for_good()
         hurried, changes, ends = threading.Event(), [*session.changes], list[str]()

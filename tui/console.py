@@ -294,7 +294,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         await open_jobs(self, self.session.jobs)
 
     async def action_choose_columns(self) -> None:
-        from paimark.tui.dialogs.data.columns import ColumnsScreen
+        from paimark.tui.dialogs.grid_columns import ColumnsScreen
 
         focused = self.focused
         grid = focused if isinstance(focused, RecordGrid) else self.browse.pane.grid
@@ -356,7 +356,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:
-        from paimark.tui.terminal.lending import unmoved_by_ctrl_c, why_to_stay
+        from paimark.tui.terminal.other_programs import unmoved_by_ctrl_c, why_to_stay
 
         if why := why_to_stay(is_changing=bool(self.session.changes)):
             self.say(why, "warn")

@@ -14,11 +14,11 @@ from paimark.core.actions.change.change import Done, Landed
 from paimark.core.actions.change.driver import change_named
 from paimark.core.actions.change.journal import JournaledChange
 from paimark.core.actions.change.landing import left_readers
-from paimark.core.actions.change.late_requests import told_of_wait, wait_for_claims
+from paimark.core.actions.change.late_requests import describe_wait, wait_for_claims
 from paimark.core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
 from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.many.applying import told_of
+from paimark.core.actions.many.applying import describe_interrupted
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.replace import point_main
 from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
@@ -111,7 +111,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         seconds = f"{context.watch_for:g} s"
         steps.append(Step("check", "who holds it on another machine", f"watched for {seconds}: alive or not"))
     claimed = [(each.id, each.token) for each in findings.claims]
-    waits = [] if findings.is_held else told_of_wait(context, table, findings.interrupted, claimed)
+    waits = [] if findings.is_held else describe_wait(context, table, findings.interrupted, claimed)
     if waits:
         longest = f"none can come {duration(round(context.late_for * 1000))} after its last sign of life"
         steps.append(Step("check", "requests that the store may still carry out", longest))
@@ -125,7 +125,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps.append(findings.misdirected.step(table))
     for each in findings.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
-    of_many = "" if findings.is_held else told_of(context, table, findings.interrupted)
+    of_many = "" if findings.is_held else describe_interrupted(context, table, findings.interrupted)
     landed, becomes = _prospect(context, table, findings)
     return Plan(
         headline=_headline(context, table, findings, landed),
@@ -230,7 +230,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
     done += findings.misdirected is not None
     is_of_many = findings.interrupted and findings.interrupted.journal.planned().group
-    of_many = told_of(context, table, None) if is_of_many else ""
+    of_many = describe_interrupted(context, table, None) if is_of_many else ""
     said = [f"{plan.table} is whole again", became.message if became else "", of_many]
     message = ". ".join(capitalised(each) if number else each for number, each in enumerate(said) if each)
     outcome = _outcome(plan, done, message, became)

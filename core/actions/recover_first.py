@@ -1,7 +1,7 @@
-"""Whoever died, the next change recovers what he left, as a database rolls its hot journal back.
+"""The next change recovers what a dead process left, as a database rolls back its hot journal.
 
-Only where that needs no person: his process is certainly dead, no request of it can come late, it is known
-whether his change was committed, and recovering it comes to what was meant. Else the plan is refused, and
+Only where that needs no person: the process is certainly dead, no request of it can come late, it is known
+whether its change was committed, and recovering it comes to what was meant. Else the plan is refused, and
 names `recover`.
 """
 
@@ -53,14 +53,14 @@ def recovery(context: Context, table: TablePath) -> Recovery | None:
     # Here, because hardly any plan needs them.
     from paimark.core.actions import recover
     from paimark.core.actions.change import driver, journal
-    from paimark.core.actions.change.late_requests import told_of_wait
+    from paimark.core.actions.change.late_requests import describe_wait
 
     try:
         if context.read_only or journal.current(context, table) is None:
             return None
         found = recover.look(context, table)
         now = found.interrupted
-        if now is None or found.watched or told_of_wait(context, table, now, []):
+        if now is None or found.watched or describe_wait(context, table, now, []):
             return None
         if now.journal.change != recover.ACTION:
             landed, becomes = driver.prospect(context, table, now)

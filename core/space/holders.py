@@ -20,7 +20,7 @@ from paimark.core.table.manifests.held_files import Runs
 from paimark.core.table.names import is_safe_name
 from paimark.core.table.records import Consumer
 from paimark.core.table.timeline.scene import is_archive
-from paimark.core.verify.needs import NeededState
+from paimark.core.verify.needed_files import NeededState
 from paimark.core.verify.versions import StoredVersion, Versions, same_state
 
 _PIN = re.compile(r"paimark\.(?:merge|truncate)\.(.+)\.\d+", re.DOTALL)

@@ -28,7 +28,7 @@ from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
 from paimark.core.verify.located import Located, NeededFile, iceberg_files, locate
-from paimark.core.verify.needs import TableNeeds, needs_of
+from paimark.core.verify.needed_files import TableNeeds, needs_of
 from paimark.core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
 from paimark.core.verify.versions import versions
 

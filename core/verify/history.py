@@ -26,7 +26,7 @@ from paimark.core.table.manifests.files import manifest_list_paths
 from paimark.core.table.operations import Operation
 from paimark.core.table.records import COMMIT_USER, Point, Snapshot, commit_key
 from paimark.core.text import clean_text
-from paimark.core.verify.needs import TableNeeds
+from paimark.core.verify.needed_files import TableNeeds
 from paimark.core.verify.report import Expired
 from paimark.core.verify.versions import StoredVersion, Versions
 

@@ -15,7 +15,7 @@ from paimark.core.table.manifests.held_files import Fold, FoldedFile, Runs, memb
 from paimark.core.table.manifests.iceberg import IcebergFiles, needed_files
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partitions import WritersPath
-from paimark.core.verify.needs import NeededState, TableNeeds
+from paimark.core.verify.needed_files import NeededState, TableNeeds
 
 
 class NeededFile(NamedTuple):

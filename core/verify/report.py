@@ -15,7 +15,7 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import Root
 from paimark.core.table.manifests.held_files import Runs, add, both, meet, members, minus
 from paimark.core.verify.located import Located, NeededFile
-from paimark.core.verify.needs import TableNeeds
+from paimark.core.verify.needed_files import TableNeeds
 from paimark.core.verify.versions import StoredVersion
 
 # missing: a needed file does not exist. size: its length differs from the metadata. damaged: it can't be

@@ -19,7 +19,7 @@ from tests.faults.fault_files import Death, FaultFiles
 from tests.storage.stores import BUCKET
 
 
-@pytest.fixture(params=["memory", "s3", "hdfs"])
+@pytest.fixture(params=["memory", "s3", pytest.param("hdfs", marks=pytest.mark.long)])
 def store(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Files:
     """A copy of the template warehouse on an object store."""
     if request.param == "memory":

@@ -95,14 +95,15 @@ def test_what_an_s3_client_says_of_its_settings_holds_no_secret(paimark: Paimark
     assert "AKIA-of-nobody" not in ran.out + ran.err
 
 
-@pytest.mark.parametrize("debug", ["", "1"])
-def test_the_token_of_spark_connect_is_never_told(debug: str, warehouse: Path) -> None:
+@pytest.mark.parametrize(
+    ("debug", "parameters"), [("", f"token={SECRET}"), ("1", f"user_id=bob;token={SECRET};use_ssl=true")]
+)
+def test_the_token_of_spark_connect_is_never_told(debug: str, parameters: str, warehouse: Path) -> None:
     """It stands in the address of the master, which every trouble with a server names."""
-    for parameters in (f"token={SECRET}", f"user_id=bob;token={SECRET};use_ssl=true"):
-        given = ["--warehouse", str(warehouse), "--spark-master", f"sc://127.0.0.1:1/;{parameters}"]
-        ran = program(*given, "sql", "SELECT 1", environment={"PAIMARK_DEBUG": debug})
-        assert ran.code == 3 and "There is no Spark at sc://127.0.0.1:1/;" in ran.err
-        assert SECRET not in ran.out + ran.err
+    given = ["--warehouse", str(warehouse), "--spark-master", f"sc://127.0.0.1:1/;{parameters}"]
+    ran = program(*given, "sql", "SELECT 1", environment={"PAIMARK_DEBUG": debug})
+    assert ran.code == 3 and "There is no Spark at sc://127.0.0.1:1/;" in ran.err
+    assert SECRET not in ran.out + ran.err
 
 
 @pytest.mark.parametrize(

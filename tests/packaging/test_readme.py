@@ -52,6 +52,8 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
                 "diff ",
                 "when ",
                 "history ",
+                "blame ",
+                "holders ",
                 "check ",
                 "try ",
                 "merge-branch",

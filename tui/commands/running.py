@@ -17,7 +17,7 @@ from paimark.tui.dialogs.confirm import ConfirmScreen
 from paimark.tui.messages import Say
 from paimark.tui.screens.open_tabs import OpenTabs
 from paimark.tui.session import Session
-from paimark.tui.terminal.lending import Suspended, how_it_ended, lent
+from paimark.tui.terminal.other_programs import Suspended, how_it_ended, lent
 
 
 class OwnCommands:

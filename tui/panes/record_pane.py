@@ -285,7 +285,7 @@ class RecordPane(Column, Generic[S]):
         return grid.why_none
 
     def _why_gone(self, lost: RecordKey) -> str:
-        """The reason why a record is not among the rows: it is deleted, or of the main of before."""
+        """The reason why a record is not among the rows: it is deleted, or belonged to an earlier main."""
         opened = None if self.loaded is None else self.loaded.opened
         if self.loaded is not None and self.loaded.fingerprint is None:
             return f"{lost.name} is still being read"

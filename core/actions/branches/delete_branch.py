@@ -45,7 +45,7 @@ from paimark.core.actions.merge.survey import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals
-from paimark.core.actions.replace.takeover import savepoints_held_alone
+from paimark.core.actions.replace.comparison import savepoints_held_alone
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import (
     remove_root,

@@ -16,8 +16,8 @@ from paimark.core.actions.change.change import Change, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step
+from paimark.core.actions.replace.comparison import moved
 from paimark.core.actions.replace.pointer import drop_expired
-from paimark.core.actions.replace.takeover import moved
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
     PARTS,

@@ -48,7 +48,7 @@ def left_if_late(context: Context, table: TablePath) -> Callable[[BaseException]
     )
 
 
-def told_of_wait(
+def describe_wait(
     context: Context, table: TablePath, interrupted: JournaledChange | None, claims: Claims
 ) -> list[str]:
     """For the plan of a recovery: until when it waits, and what a person may do; empty without a wait.

@@ -55,7 +55,7 @@ def stacks(context: Context, table: TablePath) -> Stacks:
 
 
 def stacks_of(files: Files, table: TablePath) -> Stacks:
-    """As `stacks`, for who only reads."""
+    """As `stacks`, for a reader, who changes nothing."""
     return replayed(read_operations(files, table))
 
 
@@ -236,7 +236,7 @@ def written_later(
     return {path for path, at in written.items() if at > since}
 
 
-def others_since(hold: Hold, paths: Collection[str]) -> set[str]:
+def written_by_others(hold: Hold, paths: Collection[str]) -> set[str]:
     """`written_later` in a recovery. Empty for the process that began the change, and has just looked."""
     if not hold.is_recovery:
         return set()

@@ -17,7 +17,7 @@ from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import others_since, written_later
+from paimark.core.actions.change.operations import written_by_others, written_later
 from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.garbage.references import ToDelete
@@ -350,7 +350,7 @@ class DeleteReference(Change[TargetState]):
             files.delete(target.table.savepoint(target.savepoint.id))
         paths = {root: root.tag(target.tag_name) for root in target.roots}
         if _TAGS_GONE not in hold.steps:
-            later = others_since(hold, paths.values())
+            later = written_by_others(hold, paths.values())
             for root, path in paths.items():
                 if path not in later and _is_still(files, root, target):
                     files.delete(path)

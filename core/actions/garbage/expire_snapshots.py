@@ -18,7 +18,7 @@ import msgspec
 
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import others_since
+from paimark.core.actions.change.operations import written_by_others
 from paimark.core.actions.checks import (
     changelog_refusals,
     feature_refusals,
@@ -174,7 +174,7 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root = self.work.files, self._root
         going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
         going = {each: path for each, path in going.items() if each < self.state.end}
-        later = others_since(hold, going.values())
+        later = written_by_others(hold, going.values())
         if later and self._is_end_as_planned():
             # Nobody has rolled the root back so far: a clock was set back.
             later = set()

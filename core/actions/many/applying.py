@@ -193,7 +193,7 @@ _MENTIONED_FOR = 7 * 24 * 3600 * 1000
 _NAMING = ("name", "id", "snapshot")
 
 
-def told_of(context: Context, table: TablePath, interrupted: JournaledChange | None) -> str:
+def describe_interrupted(context: Context, table: TablePath, interrupted: JournaledChange | None) -> str:
     """A sentence on the change of many that was interrupted, in a part or between two; else empty.
 
     Without an interrupted part it is the newest one of the log, unless somebody has done the rest since, or

@@ -6,8 +6,8 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint, link_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.actions.replace.comparison import Takeover, moved, savepoints_held_alone, survey_takeover
 from paimark.core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
-from paimark.core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, unwritable_paths

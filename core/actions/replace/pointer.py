@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Progress, Remark
-from paimark.core.actions.replace.takeover import Takeover
+from paimark.core.actions.replace.comparison import Takeover
 from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import (
     PARTS,

@@ -31,6 +31,7 @@ from paimark.core.actions.replace.checks import (
     require_free,
     require_still,
 )
+from paimark.core.actions.replace.comparison import Takeover, survey_takeover
 from paimark.core.actions.replace.plan import describe
 from paimark.core.actions.replace.point_main import PointMain, part
 from paimark.core.actions.replace.pointer import (
@@ -46,7 +47,6 @@ from paimark.core.actions.replace.pointer import (
     take_back,
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from paimark.core.actions.replace.takeover import Takeover, survey_takeover
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
@@ -216,13 +216,13 @@ class ReplaceMain(PointMain[Replacement]):
 
     def take_back(self, hold: Hold) -> None:
         work = self.work
-        take_back(work.files, work.table, self.state, work.progress, partial(self._goes, hold))
+        take_back(work.files, work.table, self.state, work.progress, partial(self._drops_archive, hold))
         between = self._sides
         if between.archive is not None:
             part(work.files, between.main, between.archive, work.progress)
         self._release()
 
-    def _goes(self, hold: Hold, is_less: bool) -> bool:
+    def _drops_archive(self, hold: Hold, is_less: bool) -> bool:
         """Whether to delete the archive, even if main lost some of it. Noted, because a half-deleted one
         can't be judged again.
         """

@@ -37,7 +37,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.actions.undo.undone import as_planned, by_hand, redone_by, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, by_hand, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since

@@ -15,7 +15,7 @@ from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.roots.pin_snapshot import choose
 from paimark.core.actions.undo import commit as undo_commit
-from paimark.core.actions.undo.undone import unless_locked
+from paimark.core.actions.undo.shared import unless_locked
 from paimark.core.errors import Refused
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import main_root

@@ -17,7 +17,7 @@ from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost
-from paimark.core.actions.undo.undone import moved_since, undone, undone_by
+from paimark.core.actions.undo.shared import moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files

@@ -26,7 +26,7 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost, otherwise
-from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files

@@ -15,7 +15,7 @@ from paimark.core.actions.plan import Item, Plan, Refusal
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.said import engine_of, job_of
 from paimark.core.actions.undo.rules import Left, changed_since, is_as_left, left, plan_back
-from paimark.core.actions.undo.undone import by_hand, unless_locked
+from paimark.core.actions.undo.shared import by_hand, unless_locked
 from paimark.core.errors import Refused
 from paimark.core.figures import age, some_of
 from paimark.core.table.layout import TablePath

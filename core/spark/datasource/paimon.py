@@ -18,13 +18,13 @@ from pypaimon.table.file_store_table import FileStoreTable
 from paimark.core.errors import Corrupt, NotFound, Refused, Unavailable
 from paimark.core.spark.arrow import fit_batch
 from paimark.core.spark.datasource.file_io import file_io
-from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.unlike import (
+from paimark.core.spark.datasource.pypaimon_limits import (
     column_to_count,
     refuse_elsewhere,
     refuse_unread,
     require_alike,
 )
+from paimark.core.spark.datasource.scan import Scan
 from paimark.core.table.definition.kind_signs import merge_engine
 
 _OPTIONS = {

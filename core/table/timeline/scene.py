@@ -70,7 +70,7 @@ def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[Past
 
 
 def is_archive(name: str | None) -> bool:
-    """Whether a branch has the name of an archive, which keeps the main of before a replacement."""
+    """Whether a branch has the name of an archive, which keeps the main that a replacement replaced."""
     return name is not None and name.startswith(f"{MAIN}-")
 
 

@@ -11,7 +11,7 @@ import pytest
 from paimark.core.actions.change.landing import left_readers
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.garbage.release_pins import Dependent, dependents
-from paimark.core.actions.replace.takeover import savepoints_held_alone
+from paimark.core.actions.replace.comparison import savepoints_held_alone
 from paimark.core.actions.rollback.truncation import stranded
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.guard_tags import is_last_of_savepoint

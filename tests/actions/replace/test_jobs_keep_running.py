@@ -58,7 +58,7 @@ while not stop.exists():
 """
 
 
-@pytest.mark.parametrize("replacements", [12, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("replacements", [4, pytest.param(200, marks=pytest.mark.long)])
 def test_no_commit_is_lost_and_no_read_fails(tmp_path: Path, replacements: int) -> None:
     warehouse = tmp_path / "warehouse"
     create_table(warehouse, "shop.log", COLUMNS, options={"bucket": "-1"})

@@ -125,18 +125,18 @@ def test_a_savepoint_from_a_time_to_come_of_a_snapshot_from_one_holds_up_nothing
     ("clocks", "most", "least"),
     [
         # Each clock is given by the hours that it is off, from each hour of the day on.
-        (({}, {}), 25, 23),
-        (({}, {6: -1}), 27, 22),
+        pytest.param(({}, {}), 25, 23, marks=pytest.mark.long),
+        pytest.param(({}, {6: -1}), 27, 22, marks=pytest.mark.long),
         (({}, {6: 24, 9: 0}), 27, 22),
         (({12: -1},), 26, 22),
-        (({6: 24, 9: 0},), 26, 22),
+        pytest.param(({6: 24, 9: 0},), 26, 22, marks=pytest.mark.long),
         (({6: 24 * 365 * 100, 9: 0},), 26, 22),
-        (({6: -24 * 365 * 30, 9: 0},), 26, 22),
+        pytest.param(({6: -24 * 365 * 30, 9: 0},), 26, 22, marks=pytest.mark.long),
         # Of two clocks that differ, each counts its own savepoints only, at the worst.
-        (({}, {0: 1 / 6}), 50, 23),
-        (({}, {0: -1 / 6}), 50, 23),
+        pytest.param(({}, {0: 1 / 6}), 50, 23, marks=pytest.mark.long),
+        pytest.param(({}, {0: -1 / 6}), 50, 23, marks=pytest.mark.long),
         (({0: -1 / 6}, {0: 24}), 50, 23),
-        (({}, {6: 24}), 50, 22),
+        pytest.param(({}, {6: 24}), 50, 22, marks=pytest.mark.long),
     ],
 )
 def test_a_day_of_clocks_that_jump_and_differ_makes_no_flood_and_no_standstill(

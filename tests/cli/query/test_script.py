@@ -168,6 +168,7 @@ def test_what_a_statement_sets_holds_for_those_behind_it(sql: Paimark) -> None:
     assert [ran.rows[2], ran.rows[4]] == [[{"n": 7}], [{"n": 7}]]
 
 
+@pytest.mark.long
 def test_a_closed_pipe_stops_it_and_is_no_success(tmp_path: Path, warehouse: Path) -> None:
     """`| head -1`"""
     text = "SELECT * FROM range(200000); INSERT INTO shop.events VALUES ('2026-05-03', 'a')"

@@ -175,7 +175,7 @@ def test_an_insert_is_planned_and_says_what_it_committed(sql: Paimark, engine_wa
     assert sql("sql", replace, "--yes", "--output", "json").rows[0]["row_count"] == 2
 
 
-@pytest.mark.parametrize("moment", ["starting", "running"])
+@pytest.mark.parametrize("moment", ["starting", pytest.param("running", marks=pytest.mark.long)])
 def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
     warehouse: Path, tmp_path: Path, moment: str
 ) -> None:

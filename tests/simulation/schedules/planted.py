@@ -187,7 +187,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.undo.archive.last_look", _without_closing),
     ),
     "a-recovery-deletes-a-tag-that-was-made-again": (
-        ("paimark.core.actions.garbage.deletion.others_since", _empty),
+        ("paimark.core.actions.garbage.deletion.written_by_others", _empty),
         ("paimark.core.actions.garbage.deletion._is_still", _yes),
     ),
     "a-schema-goes-that-a-job-may-use": (("paimark.core.actions.merge.journal.holds_all", _no),),

@@ -53,6 +53,8 @@ async def test_a_context_is_opened_from_the_palette_with_what_the_command_line_s
         with console.app.session.room.exports.writing(Path("/somewhere/rows.csv")):
             await choose(console, "here")
             await console.sees("rows.csv is being written: switch when it is done")
+            await console.press("ctrl+q")
+            await console.sees("A file is being written: ctrl+q again stops it and quits")
         await choose(console, "here")
         chosen = cast(Settings, console.app.next_settings)
     said = (chosen.context, chosen.start, chosen.read_only, chosen.spark_master)

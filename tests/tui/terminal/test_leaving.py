@@ -83,6 +83,7 @@ def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, ter
     assert kept.sql.endswith("WHERE id = 1") and kept.outcome == "not run"
 
 
+@pytest.mark.long
 def test_ctrl_q_during_an_export_asks_then_leaves_no_file_and_says_so(
     warehouse: Path, tmp_path: Path, terminal: Tmux
 ) -> None:

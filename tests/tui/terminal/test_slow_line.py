@@ -46,6 +46,7 @@ class Line:
         return seen
 
 
+@pytest.mark.long
 def test_main_is_replaced_and_taken_back_over_a_slow_line(
     warehouse: Path, terminal: Tmux, tmp_path: Path
 ) -> None:

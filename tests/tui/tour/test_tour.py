@@ -78,11 +78,7 @@ async def compared(console: Sitting) -> None:
 
 
 async def published_and_back(console: Sitting) -> None:
-    """From the branches."""
-    await console.sees("[3 Branch", "repair")
-    await console.press("g", "j", "D")
-    await console.sees("2 changed")
-    await console.press("escape")
+    """From the branches, at the seventh step."""
     await console.sees("Tour 7 of 9: publish it", "On repair press R")
     await console.press("R")
     await console.sees("Make branch repair main")
@@ -132,6 +128,10 @@ async def test_each_step_waits_for_what_one_really_does(demo: Path) -> None:
         await console.press("escape")
         await console.sees("Tour 6 of 9: look at it")
         await console.press("escape", "3")
+        await console.sees("[3 Branch", "repair")
+        await console.press("g", "j", "D")
+        await console.sees("2 changed")
+        await console.press("escape")
         await published_and_back(console)
 
 
@@ -145,9 +145,7 @@ async def test_a_step_is_skipped_and_each_that_needs_no_spark_waits_for_what_one
         await skipped(console, "Tour 2 of 9: what happened to a row")
         await written(console, "WHERE price < 0")
         await skipped(console, "Tour 3 of 9: look at the difference")
-        await console.press("escape", "1")
-        await compared(console)
-        await console.sees("Tour 4 of 9: try a repair")
+        await skipped(console, "Tour 4 of 9: try a repair")
         await written(console, "CALL sys.try")
         assert "customer = 'c1'" in (demo / "tour-repair.sql").read_text()
         await skipped(console, "Tour 5 of 9: a check failed")
@@ -164,6 +162,9 @@ async def test_a_step_is_skipped_and_each_that_needs_no_spark_waits_for_what_one
         right = {**BAD, "price": [3.0, 4.0]}
         commit(demo, "shop.orders$branch_repair", pa.table(right, schema=ORDERS))
         await console.press("escape", "3")
+        await console.sees("[3 Branch", "repair")
+        await console.press("g", "j")
+        await skipped(console, "Tour 7 of 9: publish it")
         await published_and_back(console)
 
 

@@ -332,7 +332,7 @@ class QuerySheet(Column):
             await self._exports.ask(self.result, self.database)
 
     def action_edit(self) -> None:
-        from paimark.tui.terminal.lending import edited
+        from paimark.tui.terminal.other_programs import edited
 
         try:
             text = edited(self.editor.text, self.app.suspend)

@@ -8,6 +8,7 @@ from paimark.core.errors import StatementFailed
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.statements.refused import require_supported
+from paimark.core.travel.statements.shows import read_show
 
 
 @pytest.mark.parametrize(
@@ -74,3 +75,20 @@ def test_all_else_is_left_to_spark(sql: str) -> None:
 def test_a_script_is_refused_by_its_name(sql: str) -> None:
     with pytest.raises(SqlRefused, match=r"BEGIN \.\.\. END is not supported here"):
         read_statement(sql)
+
+
+@pytest.mark.parametrize(
+    ("sql", "word", "hint"),
+    [
+        ("SHOW PARTITIONS shop.t ^PARTITION (day = '1')", "PARTITION", "SELECT DISTINCT day FROM db.t WHERE"),
+        ("SHOW PARTITIONS shop.t ^x", "x", "ends with the table's name"),
+        ("SHOW CREATE TABLE shop.t ^AS SERDE", "AS", "ends with the table's name"),
+        ("SHOW COLUMNS IN shop.t ^PARTITION (day = '1')", "PARTITION", "ends with the table's name"),
+    ],
+)
+def test_a_word_too_many_is_named(sql: str, word: str, hint: str) -> None:
+    with pytest.raises(StatementFailed) as refused:
+        read_show(read_statement(sql.replace("^", "")))
+    assert refused.value.message.startswith(f"{word} can't follow here")
+    assert hint in refused.value.hint
+    assert refused.value.position == sql.index("^")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from paimark.tui.terminal.lending import how_it_ended, lent, unmoved_by_ctrl_c
+from paimark.tui.terminal.other_programs import how_it_ended, lent, unmoved_by_ctrl_c
 
 # As the terminal does for ctrl+c and ctrl+z: to the console, which is the parent, and to the program.
 _BOTH = "import os, signal; os.kill(os.getppid(), signal.{0}); os.kill(os.getpid(), signal.{0}); print('on')"
@@ -55,7 +55,9 @@ def test_the_end_of_a_program_is_told_in_words() -> None:
 
 def test_ctrl_z_is_for_where_a_shell_brings_the_console_back() -> None:
     """A shell puts each of its jobs into a group; what is started without one leads the session."""
-    said = "from paimark.tui.terminal.lending import why_to_stay; print(why_to_stay(is_changing=False))"
+    said = (
+        "from paimark.tui.terminal.other_programs import why_to_stay; print(why_to_stay(is_changing=False))"
+    )
 
     def told(**started: Any) -> str:
         command = [sys.executable, "-c", said]
@@ -68,7 +70,7 @@ def test_ctrl_z_is_for_where_a_shell_brings_the_console_back() -> None:
 
 
 def test_nothing_of_the_console_answers_to_ctrl_z_once_it_has_ended() -> None:
-    left = "import signal; from paimark.tui.terminal.lending import leave_for_good\n"
+    left = "import signal; from paimark.tui.terminal.other_programs import leave_for_good\n"
     left += "for each in (signal.SIGTSTP, signal.SIGCONT): signal.signal(each, lambda *_: print('asked'))\n"
     left += "leave_for_good(); signal.raise_signal(signal.SIGCONT); print('on')"
     ran = subprocess.run([sys.executable, "-c", left], check=True, capture_output=True, text=True)
