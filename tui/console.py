@@ -294,7 +294,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         await open_jobs(self, self.session.jobs)
 
     async def action_choose_columns(self) -> None:
-        from paimark.tui.dialogs.data.columns import ColumnsScreen
+        from paimark.tui.dialogs.grid_columns import ColumnsScreen
 
         focused = self.focused
         grid = focused if isinstance(focused, RecordGrid) else self.browse.pane.grid

@@ -18,7 +18,7 @@ from paimark.tui.keymap import ANYWHERE, hidden
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import how_to_quit, key
 from paimark.tui.theme import Line
-from paimark.tui.widgets.grid.filter_line import FilterLine
+from paimark.tui.widgets.clean_input import FilterLine
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 

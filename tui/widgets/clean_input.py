@@ -1,6 +1,6 @@
 """An input that shows no control characters: its text may be a name from a table, or pasted.
 
-Also the line below a grid that asks for one.
+Also the line below a grid that asks for one, or filters with each character.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from paimark.core.text import clean_text, cut
+
+_EXAMPLE = "words  price>10  name=x  name~part  !without"
+_EXAMPLE_OF_WORDS = "words  !without"
 
 
 class CleanInput(Input):
@@ -98,3 +101,33 @@ class AskLine(LineBelow):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         if self._answer(event.value):
             self.action_close()
+
+
+def filter_example(only_words: bool) -> str:
+    return _EXAMPLE_OF_WORDS if only_words else _EXAMPLE
+
+
+class FilterLine(LineBelow):
+    """Enter keeps the filter, Escape removes it; both go back to the rows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,down", "close", "keep the filter", key_display="enter", id="filter.keep"),
+        Binding("escape", "drop", "no filter", id="filter.drop"),
+    ]
+
+    def __init__(
+        self, grid: Widget, text: str, narrow: Callable[[str], None], example: str = _EXAMPLE
+    ) -> None:
+        """`narrow` sets the filter of the grid; `text` is its present filter."""
+        super().__init__(grid, "/", example, text)
+        self._narrow = narrow
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._narrow(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.action_close()
+
+    def action_drop(self) -> None:
+        self._narrow("")
+        self.action_close()

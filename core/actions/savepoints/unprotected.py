@@ -162,7 +162,7 @@ def _made_in(files: Files, table: TablePath, savepoint: Savepoint) -> Root | Non
 def _means_the_same(files: Files, main: Root, savepoint: Savepoint, snapshot: Snapshot) -> bool:
     """Whether main has each schema of the savepoint's files, with the same content.
 
-    Savepoints of earlier versions have no digest. But schema 0 is the same in every root of a table.
+    Without a digest only schema 0 counts: it is the same in every root of a table.
     """
     is_known = has_schemas_of(files, main, savepoint)
     if is_known is False:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch.home import other_version, pyspark_version
-from paimark.core.storage.network.listening import refusal_of
+from paimark.core.storage.listening import refusal_of
 
 KUBERNETES = "k8s://"
 # The patterns by which Spark distinguishes masters.

@@ -20,7 +20,7 @@ from hdfs_native import Client, FileStatus, WriteOptions
 from paimark.core.figures import size
 from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from paimark.core.storage.limits import require_small
-from paimark.core.storage.network.listening import require_listening
+from paimark.core.storage.listening import require_listening
 
 # Unreachable NameNodes of a name service are given up in about ten seconds.
 _PATIENCE = {"dfs.client.failover.max.attempts": "4", "dfs.client.failover.sleep.base.millis": "300"}

@@ -10,7 +10,6 @@ from __future__ import annotations
 import bz2
 import json
 import lzma
-import sys
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -258,10 +257,8 @@ def _snappy(data: bytes, limit: int) -> bytes:
 
 
 def _zstandard(data: bytes, limit: int) -> bytes:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
+    from backports import zstd
+
     unpacked = b""
     while data and len(unpacked) <= limit:
         frame = zstd.ZstdDecompressor()

@@ -20,8 +20,8 @@ from paimark.core.travel.diff.rows import DiffRow
 from paimark.core.travel.diff.versions import parse_version
 from paimark.tui.dialogs.difference import shown
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
-from paimark.tui.dialogs.difference.reading import DifferenceReading
-from paimark.tui.dialogs.difference.taking_back import why_not
+from paimark.tui.dialogs.difference.page import DifferenceReading
+from paimark.tui.dialogs.difference.shown import why_not
 from paimark.tui.panes.query import QueryPane
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table

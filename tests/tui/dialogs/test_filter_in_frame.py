@@ -11,9 +11,9 @@ from paimark.core.errors import Refused
 from paimark.core.travel.diff.diff import Difference
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
-from paimark.tui.dialogs.difference.page_grid import PageGrid
+from paimark.tui.dialogs.difference.page import PageGrid
 from paimark.tui.records.sources import GridColumn, tuples
-from paimark.tui.widgets.grid.filter_line import FilterLine
+from paimark.tui.widgets.clean_input import FilterLine
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.tui.driving import at_events
 

@@ -27,7 +27,7 @@ from paimark.tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_u
 from paimark.tui.query.peeking import Peeking
 from paimark.tui.query.sql_files import SqlFile, read_sql
 from paimark.tui.session import Opened, Session, Target
-from paimark.tui.widgets.grid.filter_line import FilterLine
+from paimark.tui.widgets.clean_input import FilterLine
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.table.branches import create_branch

@@ -18,9 +18,8 @@ from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import DiffRow, Page, Totals
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.difference import shown
-from paimark.tui.dialogs.difference.page_grid import PageGrid
-from paimark.tui.dialogs.difference.reading import Counted, DifferenceReading
-from paimark.tui.dialogs.difference.taking_back import Marked, arguments_of, key_of, why_not
+from paimark.tui.dialogs.difference.page import Counted, DifferenceReading, PageGrid
+from paimark.tui.dialogs.difference.shown import Marked, arguments_of, key_of, why_not
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.named_keys import cancel_key, key

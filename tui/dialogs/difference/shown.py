@@ -1,8 +1,12 @@
-"""The lists, lines and facts of the difference of two versions, made from totals and rows. Pure."""
+"""The lists, lines and facts of the difference of two versions, made from totals and rows. Pure.
+
+Also which of its rows are to become again what they were in its older version.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from paimark.core.export.difference_rows import in_short
@@ -10,8 +14,8 @@ from paimark.core.figures import counted
 from paimark.core.text import clean_text, quoted_if_unclear
 from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import Change, DiffRow, Totals
-from paimark.tui.dialogs.difference.taking_back import key_of
 from paimark.tui.formats import whole_text
+from paimark.tui.query.asking import EXACT
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
@@ -22,6 +26,8 @@ SIGNS: Mapping[Change, str] = {"added": "+ added", "removed": "- removed", "chan
 CHOICE_COLUMNS = (GridColumn("what", most=30), GridColumn("rows", "number"))
 # All changes of a row are in one column, so it takes the remaining width.
 _WIDEST = 400
+# A key as text, which stays the same over pages.
+Marked = dict[str, DiffRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +139,35 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return quoted_if_unclear(value)
     return "null" if value is None else whole_text(value)
+
+
+def key_of(row: DiffRow) -> str:
+    return repr(tuple(row.key.values()))
+
+
+def why_not(difference: Difference) -> str:
+    """Why `restore-rows` can't take rows of it; empty if it can."""
+    keys = {pair.name for pair in difference.keys}
+    if not keys or keys != {*difference.new.schema.primary_keys}:
+        return "Without a primary key no row is taken back by itself: :restore-rows takes a condition"
+    if difference.old.snapshot is None:
+        return f"{difference.old.label} has no rows yet"
+    if difference.old.root != difference.new.root:
+        return f"{difference.old.label} and {difference.new.label} are of two branches: merge them"
+    return ""
+
+
+def arguments_of(difference: Difference, rows: Iterable[DiffRow]) -> dict[str, object] | None:
+    """The arguments of `restore-rows`; None if a key has no exact text."""
+    keys = [dict(row.key) for row in rows]
+    if not all(isinstance(value, EXACT) for key in keys for value in key.values()):
+        return None
+    assert difference.old.snapshot is not None
+    texts = [{name: str(value) for name, value in key.items()} for key in keys]
+    arguments: dict[str, object] = {
+        "from_version": difference.old.name or f"snapshot.{difference.old.snapshot.id}",
+        "keys": json.dumps(texts, ensure_ascii=False),
+    }
+    if not difference.is_main[1]:
+        arguments["branch"] = difference.new.root.label
+    return arguments

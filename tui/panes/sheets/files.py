@@ -32,7 +32,7 @@ class SheetFiles:
         self._text = ""
 
     async def ask_open(self) -> None:
-        from paimark.tui.dialogs.data.path_screen import PathScreen
+        from paimark.tui.dialogs.path_screen import PathScreen
 
         def chosen(typed: str | None) -> None:
             if typed is not None:
@@ -70,7 +70,7 @@ class SheetFiles:
 
     async def ask_save(self, sheet: QuerySheet) -> None:
         """Ask for a file, and save a sheet to it; ask again before an existing file is overwritten."""
-        from paimark.tui.dialogs.data.path_screen import PathScreen
+        from paimark.tui.dialogs.path_screen import PathScreen
 
         def chosen(typed: str | None) -> None:
             if typed is not None:

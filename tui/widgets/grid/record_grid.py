@@ -283,7 +283,7 @@ class RecordGrid(Painted, can_focus=True):
     # Order
 
     async def action_filter(self) -> None:
-        from paimark.tui.widgets.grid.filter_line import FilterLine, filter_example
+        from paimark.tui.widgets.clean_input import FilterLine, filter_example
 
         await FilterLine(self, self.order.text, self.filter, filter_example(self._only_words)).open()
 

@@ -1,4 +1,8 @@
-"""Run the statements of a difference, in a thread: totals, a page of rows, or all rows into a file."""
+"""A page of a difference: its grid, and its statements, which run in a thread.
+
+They read totals, a page of rows, or all rows into a file. Spark sorts the rows, because there may be several
+pages.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Reading
 from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import DiffRow, Page, Totals
+from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine
@@ -75,3 +80,17 @@ class DifferenceReading:
             if isinstance(event, Failed):
                 raise event.error()
             yield event
+
+
+class PageGrid(RecordGrid):
+    """`o` reads all rows in another order; sorting only the page would mislead."""
+
+    def __init__(self, reorder: Callable[[], None], at_edge: Callable[[Edge], None]) -> None:
+        super().__init__(frozen=1, only_words=True, at_edge=at_edge)
+        self._reorder = reorder
+
+    def action_sort(self) -> None:
+        self._reorder()
+
+    def action_reverse(self) -> None:
+        """Do nothing: no column is sorted."""
