@@ -181,6 +181,7 @@ def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, j
     assert judge.read(engine_warehouse, name) == wanted
 
 
+@pytest.mark.long
 def test_a_column_that_a_merge_dropped_is_back_with_its_values(
     context: Context, engine_warehouse: Path, judge: Judge
 ) -> None:
