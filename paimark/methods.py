@@ -413,6 +413,7 @@ class TableMethods(ABC):
         self,
         *,
         name: str,
+        into: str | None = None,
         on_conflict: str = "fail",
         resolve: str | None = None,
         drop_columns: bool = False,
@@ -421,14 +422,15 @@ class TableMethods(ABC):
         message: str | None = None,
         author: str | None = None,
     ) -> BranchMerged:
-        """Bring into main what a branch changed since its fork, or its last merge. A conflict is a key
-        that both changed to different rows; `merge-branch --conflicts-out` writes the file to choose
-        in. Spark starts, unless main can go on with the branch's commits.
+        """Bring into main, or another branch, what a branch changed since their fork, or the last merge. A
+        conflict is a key that both changed to different rows; `merge-branch --conflicts-out` writes the
+        file to choose in. Spark starts, unless main can go on with the branch's commits.
 
         name: Name of the branch.
-        on_conflict: Who wins: fail (nobody), branch or main.
+        into: Branch to merge into; main when left out.
+        on_conflict: Who wins: fail (nobody), branch or main, which is what is merged into.
         resolve: File of conflicts with what is chosen for each.
-        drop_columns: Main loses columns too that the branch dropped.
+        drop_columns: Main, or what is merged into, loses columns too that the branch dropped.
         check: File of checks, SELECTs that must return no row; else the table's own file of them.
         up_to: Publish exactly this snapshot of the branch, and none after it.
         message: Why: goes into the log, and into the snapshot that it commits.
@@ -438,6 +440,7 @@ class TableMethods(ABC):
             "merge-branch",
             BranchMerged,
             name=name,
+            into=into,
             on_conflict=on_conflict,
             resolve=resolve,
             drop_columns=drop_columns,

@@ -240,9 +240,9 @@ class Restored(Result, frozen=True, kw_only=True):
 
 
 class BranchMerged(Result, frozen=True, kw_only=True):
-    """`snapshot_id` is main's new snapshot, None if main already had every change of the branch.
+    """`snapshot_id` is the target's new snapshot, None if it already had every change of the branch.
 
-    `savepoint_id` is the savepoint of main that was made before the merge.
+    `savepoint_id` is the savepoint of main that was made before the merge; None for another target.
     """
 
     snapshot_id: int | None

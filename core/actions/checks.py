@@ -77,7 +77,7 @@ def fingerprint(*parts: str | bytes) -> str:
 def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
     """Raises `Refused` when the state differs from the one that the plan saw."""
     if seen_now != plan.fingerprint:
-        branch = plan.arguments.get("branch") or MAIN
+        branch = plan.arguments.get("branch") or plan.arguments.get("into") or MAIN
         raise Refused(
             f"{branch} of {table.full_name} moved since the plan was made",
             "Nothing was written: make a new plan.",

@@ -106,9 +106,14 @@ def first_name(branch: str) -> str:
     return retired["name"] if retired else branch
 
 
+def is_archive(branch: str) -> bool:
+    """Whether its name is that of a root which was main, or has what was cut off main."""
+    return _ARCHIVE.fullmatch(branch) is not None
+
+
 def was_moved(branch: str) -> bool:
     """Whether its name is that of a root which has all files of another: of main before, or a retired one."""
-    return bool(_ARCHIVE.fullmatch(branch) or _RETIRED.fullmatch(branch))
+    return bool(is_archive(branch) or _RETIRED.fullmatch(branch))
 
 
 def _now(context: Context) -> str:

@@ -31,7 +31,7 @@ def taken(declared: Declaration, given: Mapping[str, object], made: Plan) -> tup
 
 def declared_of(declared: Declaration, given: Mapping[str, object]) -> tuple[Taken, ...]:
     """What an action takes with these arguments, as far as its declaration tells."""
-    branch = str(given.get("branch") or MAIN)
+    branch = str(given.get("branch") or given.get("into") or MAIN)
     match declared.takes:
         case "object" if declared.object is not None:
             return (_thing(declared.object.thing or "", str(given.get(declared.object.name)), branch),)

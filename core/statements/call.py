@@ -17,7 +17,7 @@ from paimark.core.errors import failing_at
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.layout import MAIN, TablePath
+from paimark.core.table.layout import TablePath
 from paimark.core.table.names import near_names, require_chosen, split_name
 from paimark.core.travel.parse.sql import QUESTIONS
 from paimark.core.travel.parse.statement import Statement
@@ -36,7 +36,7 @@ STOCK_NAMES: Mapping[str, Mapping[str, str]] = {
     "create_branch": {"branch": "name"},
     "delete_branch": {"branch": "name"},
     "rename_branch": {"from_branch": "name", "to_branch": "to"},
-    "merge_branch": {"source_branch": "name"},
+    "merge_branch": {"source_branch": "name", "target_branch": "into"},
     "compact": {"partitions": "partition"},
     "expire_snapshots": {},
     "reset_consumer": {"consumerid": "name", "nextsnapshotid": "snapshot"},
@@ -200,21 +200,8 @@ def _from_stock(call: ProcedureCall) -> ProcedureCall:
     if (instead := STOCK_REFUSED.get(call.procedure)) is not None:
         reason = f"Paimark does not have {SCHEMA}.{call.procedure} of Paimon's Spark"
         raise call.refused(reason, instead, call.position)
-    names, given = STOCK_NAMES.get(call.procedure, {}), call.arguments
-    if call.procedure == "merge_branch":
-        given = _into_main(call)
-    return replace(call, arguments=tuple(_argument_from_stock(each, names) for each in given))
-
-
-def _into_main(call: ProcedureCall) -> tuple[CallArgument, ...]:
-    """The merge record, the pins and the undo of a merge are main's: no other branch can be the target."""
-    for each in call.arguments:
-        if each.name == "target_branch" and each.value not in (None, MAIN):
-            reason = f"A branch is merged into main only, not into {each.value}"
-            raise call.refused(
-                reason, "Make that branch main first, or INSERT the rows there.", each.position
-            )
-    return tuple(each for each in call.arguments if each.name != "target_branch")
+    names = STOCK_NAMES.get(call.procedure, {})
+    return replace(call, arguments=tuple(_argument_from_stock(each, names) for each in call.arguments))
 
 
 def _argument_from_stock(argument: CallArgument, names: Mapping[str, str]) -> CallArgument:

@@ -172,6 +172,10 @@ class TablePath(msgspec.Struct, frozen=True):
         """The root of a named branch, or the table directory itself."""
         return Root(self, branch)
 
+    def called(self, label: str) -> Root:
+        """The root with this label."""
+        return self.root(None if label == MAIN else label)
+
 
 class Root(msgspec.Struct, frozen=True):
     """A branch root. `branch` is None for the table directory, else the branch's name."""

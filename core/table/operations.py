@@ -148,7 +148,8 @@ class Operation(Record, frozen=True, kw_only=True):
         if edits.head is not None and edits.head.to:
             return f"{self.action} to {edits.head.to}"
         if edits.rows is not None and edits.rows.is_write:
-            return f"{self.action} of {edits.rows.snapshots}"
+            merged = f"{edits.rows.branch} into {edits.rows.root}"
+            return f"{self.action} of {edits.rows.snapshots if edits.rows.is_plain_write else merged}"
         return f"{self.action} of {self.branch}" if self.branch else self.action
 
     @property

@@ -86,6 +86,8 @@ class World:
         self.made_anew: set[Root] = set()
         # Whether main was fast-forwarded to a branch: since then they share some snapshots.
         self.shares_snapshots = False
+        # Whether a branch was merged into another than main.
+        self.merges_between = False
         # Whether something happened that leaves unneeded files behind.
         self.has_leaked = False
         # Whether snapshot ids were reused, so that the needed files are no longer known exactly.

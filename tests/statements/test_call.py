@@ -150,7 +150,10 @@ def test_one_that_is_not_here_says_what_to_use(name: str) -> None:
             "reset_consumer(table => 't', consumerId => 'job', nextSnapshotId => 4)",
             {"name": "job", "snapshot": 4},
         ),
-        ("merge_branch(table => 't', source_branch => 'b', target_branch => 'main')", {"name": "b"}),
+        (
+            "merge_branch(table => 't', source_branch => 'b', target_branch => 'x')",
+            {"name": "b", "into": "x"},
+        ),
         ("compact(table => 't', partitions => 'day=1')", {"partition": "day=1"}),
     ],
 )
@@ -165,7 +168,6 @@ def test_ours_take_the_names_of_its_arguments(call: str, arguments: dict[str, ob
         ("create_branch('t', branch => 'b', ignoreIfExists => 'true')", "has no ignoreifexists"),
         ("expire_snapshots(table => 't', retain_max => 5)", "has no retain_max"),
         ("compact(table => 't', order_by => 'a')", "has no order_by"),
-        ("merge_branch(table => 't', source_branch => 'b', target_branch => 'x')", "main only, not into x"),
         ("rollback(table => 't', tag => 'a', snapshot => 5)", "to is given twice"),
     ],
 )

@@ -420,6 +420,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
         is_merge, file = plan.action == MERGE, self._fields.text(_RESOLVE)
         of = f"branch {plan.arguments['name']}" if is_merge else plan.action
+        of += f" into {into}" if (into := plan.arguments.get("into")) else ""
         screen = ConflictsScreen if is_merge else RepairConflictsScreen
         await self.app.push_screen(screen(self._session, self._table, of, find, file), self._resolve)
 

@@ -41,7 +41,7 @@ from paimark.core.actions.garbage.deletion import freed_items, freed_steps
 from paimark.core.actions.garbage.release_pins import drop_files, root_to_delete
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
-from paimark.core.actions.merge.survey import base_of
+from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import moving_refusals

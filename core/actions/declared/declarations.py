@@ -258,7 +258,7 @@ DECLARED: dict[str, Declaration] = {
         ),
         _moving_main(
             "merge.merge_branch",
-            "Bring into main what a branch changed since its fork, or its last merge.",
+            "Bring into main, or another branch, what a branch changed since their fork, or the last merge.",
             (
                 BranchName(
                     "name",
@@ -266,14 +266,17 @@ DECLARED: dict[str, Declaration] = {
                     required=True,
                     of_main="main is what a branch is merged into",
                 ),
+                Branch("into", "Branch to merge into; main when left out.", follows=False),
                 Choice(
                     "on_conflict",
-                    "Who wins: fail (nobody), branch or main.",
+                    "Who wins: fail (nobody), branch or main, which is what is merged into.",
                     default="fail",
                     among=("fail", "branch", "main"),
                 ),
                 _RESOLVE,
-                Flag("drop_columns", "Main loses columns too that the branch dropped."),
+                Flag(
+                    "drop_columns", "Main, or what is merged into, loses columns too that the branch dropped."
+                ),
                 *_PUBLISHED,
             ),
             more="A conflict is a key that both changed to different rows; `merge-branch --conflicts-out` "

@@ -1,4 +1,4 @@
-"""The two changes of a merge: main goes on along the branch, or gets merged rows as one commit."""
+"""The two changes of a merge: the target goes on along the branch, or gets merged rows as one commit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import msgspec
 from paimark.core.actions.change.change import Done, Landed, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import hold_expiry
-from paimark.core.actions.checks import integer_argument
+from paimark.core.actions.checks import integer_argument, text_argument
+from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen
 from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
@@ -51,8 +52,9 @@ class _Merge(RewriteByBranch):
     def begin(cls, work: Work) -> Self:
         return cls(work, state_of(work.files, _as_planned(work)))
 
-    def safety_comment(self) -> str:
-        return f"before merge of {self.state.branch}"
+    def safety_comment(self) -> str | None:
+        """None for another branch than main: nothing expires its snapshots but a person."""
+        return f"before merge of {self.state.branch}" if self.is_main else None
 
     @abstractmethod
     def how_it_ended(self, made: Point) -> str:
@@ -60,7 +62,8 @@ class _Merge(RewriteByBranch):
 
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
-        message = f"Merged branch {name} into main of {plan.table}{self.how_it_ended(made)}"
+        what = place_of(self.work.files, self.source)
+        message = f"Merged {what} into {self.place} of {plan.table}{self.how_it_ended(made)}"
         if resolved := plan.arguments.get("resolved"):
             message += f". {resolved}"
         return Done(
@@ -73,12 +76,12 @@ class _Merge(RewriteByBranch):
             },
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
-            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self.has_moved else (),
+            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self.safety else (),
         )
 
 
 class MergeRows(_Merge):
-    """Main gets the rows of a branch as one commit."""
+    """The target gets the rows of a branch as one commit."""
 
     def __init__(self, work: Work, state: MergeState) -> None:
         super().__init__(work, state)
@@ -123,11 +126,11 @@ class MergeRows(_Merge):
         record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
 
     def how_it_ended(self, made: Point) -> str:
-        return "" if self.has_moved else ": main had every row of it, or keeps its own"
+        return "" if self.has_moved else f": {self.place} had every row of it, or keeps its own"
 
 
 class _Try(msgspec.Struct, frozen=True):
-    """`tags` of the branch are copied to main, which lacked them, before its snapshots.
+    """`tags` of the branch are copied to the target, which lacked them, before its snapshots.
 
     `pinned`: the pin of the branch's head was there before. It keeps a tag on the branch that somebody made.
     """
@@ -137,11 +140,11 @@ class _Try(msgspec.Struct, frozen=True):
 
 
 class FastForward(_Merge):
-    """The branch's own snapshots are appended to main's. The first of them is the commit."""
+    """The branch's own snapshots are appended to the target's. The first of them is the commit."""
 
     @property
     def _points(self) -> Sequence[Point]:
-        """The branch's snapshots for main."""
+        """The branch's snapshots for the target."""
         return self.state.appended
 
     @property
@@ -174,9 +177,9 @@ class FastForward(_Merge):
 
     def is_void(self, hold: Hold) -> bool:
         files, first = self.work.files, self._base.id + 1
-        # An expiry keeps the newest snapshot: if that is an earlier one, main was rolled back past the first.
+        # An expiry keeps the newest snapshot: if that is an earlier one, the target was rolled back past it.
         is_back = 0 < newest_id(files, self.root) < first
-        # If main has any of the snapshots, it goes on from there.
+        # If the target has any of the snapshots, it goes on from there.
         return (is_back or files.exists(self.root.snapshot(first))) and self.landed(hold) is Landed.NO
 
     def record(self, hold: Hold) -> None:
@@ -195,13 +198,13 @@ class FastForward(_Merge):
         super().take_back(hold)
         tried = hold.journaled.noted(TRY, _Try)
         if tried is None or not tried.pinned:
-            # Only a person's word says that main does not have the snapshots: the pin stays then.
+            # Only a person's word says that the target lacks the snapshots: the pin stays then.
             head = snapshot_of(self.state.head)
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
         self._take_back_tags(hold, self._points)
 
     def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:
-        """Let main have the branch's tags up to the snapshot that it reached, and no others."""
+        """Let the target have the branch's tags up to the snapshot that it reached, and no others."""
         files, there = self.work.files, [each for each in self._points if each.id <= reached]
         self._take_back_tags(hold, [each for each in self._points if each.id > reached])
         if root_exists(files, survey.branch.root):
@@ -214,21 +217,23 @@ class FastForward(_Merge):
         if tried is None or not tried.tags:
             return
         # They may be the last tags of what another engine deleted with the branch.
-        is_gone = not root_exists(self.work.files, self.work.table.root(self.state.branch))
+        is_gone = not root_exists(self.work.files, self.source)
         take_back_tags(self.work.files, self.root, tried.tags, points, stay=self.is_assumed or is_gone)
 
     def _why_it_ends(self) -> str:
-        branch, head = self.work.table.root(self.state.branch), self._points[-1]
+        branch, head = self.source, self._points[-1]
         if points_of(self.work.files, branch, head.id - 1, head.id) != [head]:
             return "another engine deleted the branch, and its later snapshots with it"
-        return "then somebody committed to main, so merge again"
+        return f"then somebody committed to {self.place}, so merge again"
 
     def prospect(self, hold: Hold) -> Item:
         name, last = self.state.branch, self._points[-1].id
-        reached = will_reach(self.work.files, self.work.table.root(name), self.root, self._points)
+        reached = will_reach(self.work.files, self.source, self.root, self._points)
         if reached == last:
-            return nothing_lost(f"main goes on along branch {name} to snapshot {last}")
-        return otherwise(f"main has branch {name} up to snapshot {reached} only: {self._why_it_ends()}")
+            return nothing_lost(f"{self.place} goes on along branch {name} to snapshot {last}")
+        return otherwise(
+            f"{self.place} has branch {name} up to snapshot {reached} only: {self._why_it_ends()}"
+        )
 
     def how_it_ended(self, made: Point) -> str:
         if made.id >= snapshot_of(self.state.head).id:
@@ -237,7 +242,7 @@ class FastForward(_Merge):
 
 
 def _as_planned(work: Work) -> Survey:
-    """Survey again. Raises `Refused` if the branch or the choices changed, or main did not merely go on."""
+    """Survey again. Raises `Refused` if more changed than commits that came to the target."""
     arguments = work.plan.arguments
     is_chosen = "resolve" in arguments
 
@@ -252,8 +257,9 @@ def _as_planned(work: Work) -> Survey:
 
 
 def _survey(work: Work) -> Survey:
-    up_to = integer_argument(work.plan.arguments, "up_to")
-    return survey_merge(work.files, work.table, str(work.plan.arguments["name"]), up_to=up_to)
+    arguments = work.plan.arguments
+    up_to, into = integer_argument(arguments, "up_to"), text_argument(arguments, "into")
+    return survey_merge(work.files, work.table, str(arguments["name"]), into, up_to=up_to)
 
 
 def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:

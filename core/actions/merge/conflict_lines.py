@@ -47,7 +47,8 @@ class At(msgspec.Struct, frozen=True):
 class Header(msgspec.Struct, frozen=True, kw_only=True):
     """The first line. `columns` maps names to types, as in the schema.
 
-    A merge of `branch` brings `head` into `main`, and both come from `base`. Another `action` gives rows of
+    A merge of `branch` brings `head` into `main`, and both come from `base`; `into` names another branch that
+    is in main's place. Another `action` gives rows of
     `branch`, whose newest state is `main`, what they are in `head`; without a base nobody knows a row that
     both come from.
     """
@@ -62,6 +63,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     head: At
     keys: tuple[str, ...]
     columns: dict[str, str]
+    into: str = ""
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -74,14 +76,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         return self.sides if self.base is None else (*self.sides, BASE)
 
     def as_in(self, word: str) -> str:
-        """`as in main`, `as then`."""
+        """`as in main`, `as then`. The word `main` is also said of a branch in its place."""
         return f"as in {word}" if word == BASE or self.action == MERGE else f"as {word}"
 
     @property
     def states(self) -> str:
         """The versions that are compared."""
         if self.action == MERGE:
-            both = f"{self.branch} at snapshot {self.head.id}, main at {self.main.id}"
+            both = f"{self.branch} at snapshot {self.head.id}, {self.into or 'main'} at {self.main.id}"
         elif self.action == EDIT:
             return f"{self.branch} at snapshot {self.main.id}, read at {self.head.id}"
         else:
@@ -178,7 +180,14 @@ class ConflictFile:
 
 
 def header_of(
-    start: RewriteBase, action: str, branch: str, base: Snapshot | None, main: Snapshot, head: Snapshot
+    start: RewriteBase,
+    action: str,
+    branch: str,
+    base: Snapshot | None,
+    main: Snapshot,
+    head: Snapshot,
+    *,
+    into: str = "",
 ) -> Header:
     """The first line of a file of conflicts; `start` has the schema."""
     return Header(
@@ -190,6 +199,7 @@ def header_of(
         head=At.of(head),
         keys=tuple(start.schema.primary_keys),
         columns={field.name: type_text(field.type) for field in start.schema.fields},
+        into=into,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from paimark.core.actions.checks import integer_argument, required_text
+from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.conflict_lines import BASE, MERGE, RENAMED, At, KeyLine, header_of
 from paimark.core.actions.merge.history import events
@@ -133,8 +133,8 @@ _CONFLICTS: Mapping[str, type[Conflict]] = {
 
 # Why a merge can have no conflicts, by its kind.
 _WHY_NONE = {
-    "nothing": "main has all of the branch already",
-    "fast-forward": "main has not changed since",
+    "nothing": "all of the branch is there already",
+    "fast-forward": "only the branch has changed since",
     "append": "the table has no primary key, so rows are added and removed whole",
 }
 
@@ -194,15 +194,27 @@ def find_conflicts(context: Context, between: Between, progress: Progress) -> Co
 
 
 def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
-    """Between main and the branch `name`, up to its snapshot `up_to`. Raises `NotFound`."""
+    """Between main, or the branch `into`, and the branch `name` up to its snapshot `up_to`.
+
+    Raises `NotFound`.
+    """
     name, up_to = required_text(arguments, "name"), integer_argument(arguments, "up_to")
-    return between_of(context, survey_merge(context.files, table, name, up_to=up_to))
+    survey = survey_merge(context.files, table, name, text_argument(arguments, "into"), up_to=up_to)
+    return between_of(context, survey)
 
 
 def between_of(context: Context, survey: Survey) -> Between:
     main, branch = survey.start.head.snapshot, survey.branch
     return Between(
-        header_of(survey.target, MERGE, branch.root.label, survey.base, main, branch.snapshot),
+        header_of(
+            survey.target,
+            MERGE,
+            branch.root.label,
+            survey.base,
+            main,
+            branch.snapshot,
+            into="" if survey.start.is_main else survey.start.root.label,
+        ),
         survey.target,
         _title(survey.start.root.table, survey),
         lambda: compare(context, survey),
@@ -227,7 +239,7 @@ def chosen(
 
 
 def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
-    """Main's earlier snapshots whose rows an undo restored in this one."""
+    """The target's earlier snapshots whose rows an undo restored in this one."""
     states = [At.of(snapshot)]
     for event in reversed(events(files, main.table)):
         made = At(event.main.id, event.main.delta_manifest_list)
@@ -247,7 +259,8 @@ def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Re
 
 def _title(table: TablePath, survey: Survey) -> str:
     name, head, main = survey.branch.root.label, survey.branch.snapshot.id, survey.start.head.snapshot.id
-    return f"{table.full_name}: {name} at snapshot {head}, main at {main}, base {survey.base.id}"
+    into = "main" if survey.start.is_main else survey.start.root.label
+    return f"{table.full_name}: {name} at snapshot {head}, {into} at {main}, base {survey.base.id}"
 
 
 def _type_name(kind: object) -> str:

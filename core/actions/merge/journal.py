@@ -14,7 +14,7 @@ from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.merge.survey import Kind, Survey
 from paimark.core.actions.rewrite.columns import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in
 from paimark.core.actions.roots.guard_tags import guard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.errors import Refused
@@ -29,20 +29,24 @@ class MergeState(msgspec.Struct, frozen=True):
 
     kind: Kind  # `nothing`, `fast-forward`, `append` or `keyed`
     branch: str  # the branch that is merged
-    root: str | None  # main's root
-    main: dict[str, Any]  # main's newest snapshot, as written
+    root: str | None  # the root of the target: main, or the branch that is merged into
+    main: dict[str, Any]  # the target's newest snapshot, as written
     head: dict[str, Any]  # the branch's newest snapshot, as written
-    base: dict[str, Any]  # the branch's snapshot that main has already
-    main_base: dict[str, Any]  # main's snapshot that has it
-    schema: str  # the text of main's newest schema
-    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that main follows to
-    # of a fast-forward: the branch's snapshots that main gets, as points. If another engine deletes the
-    # branch meanwhile, main keeps those that it has, also if another branch gets the name
+    # the snapshot that the target has already: the branch's, or one that the branch has from others
+    base: dict[str, Any]
+    main_base: dict[str, Any]  # the target's snapshot that has it
+    schema: str  # the text of the target's newest schema
+    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that the target follows to
+    # of a fast-forward: the branch's snapshots that the target gets, as points. If another engine deletes
+    # the branch meanwhile, the target keeps those that it has, also if another branch gets the name
     appended: tuple[Point, ...] = ()
+    # the branch, or `main` for the table directory, with whose schemas the base is read; `""`: the branch
+    # that is merged
+    read_as: str = ""
 
     @property
     def schema_texts(self) -> list[str]:
-        """Main's newest schema before the merge, and the one that it follows to."""
+        """The target's newest schema before the merge, and the one that it follows to."""
         return [self.schema, *(text for _, text in self.schemas[-1:])]
 
     @property
@@ -64,6 +68,7 @@ def state_of(files: Files, survey: Survey) -> MergeState:
         schema=survey.start.schema_text,
         schemas=tuple((number, data.decode()) for number, data in survey.new_schemas),
         appended=tuple(_appended(files, survey)) if is_append else (),
+        read_as="" if survey.base_root == survey.branch.root else survey.base_root.label,
     )
 
 
@@ -78,7 +83,10 @@ def _appended(files: Files, survey: Survey) -> list[Point]:
 
 
 class RewriteByBranch(RewriteMain[MergeState]):
-    """Main gets rows of a branch and follows to its schemas: the common parts of a merge and an overwrite."""
+    """A root gets rows of a branch and follows to its schemas: the common parts of a merge and an overwrite.
+
+    The root is main, or for a merge the branch that is merged into.
+    """
 
     State = MergeState
 
@@ -87,20 +95,29 @@ class RewriteByBranch(RewriteMain[MergeState]):
         return self.work.table.root(self.state.root)
 
     @property
+    def source(self) -> Root:
+        return self.work.table.called(self.state.branch)
+
+    @property
     def first_head(self) -> Snapshot:
         return snapshot_of(self.state.main)
 
+    def base(self) -> RewriteBase:
+        return super().base() if self.is_main else start_in(self.work.files, self.root, is_main=False)
+
     def survey(self, main: Snapshot) -> Survey:
-        """The survey that the merge started from, on this snapshot of main; either may have expired since."""
+        """The survey that the merge started from, on this snapshot of the target; either may have expired."""
         files, state, root = self.work.files, self.state, self.root
-        branch, head = self.work.table.root(state.branch), snapshot_of(state.head)
+        branch, head = self.source, snapshot_of(state.head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
+        base_root = self.work.table.called(state.read_as or state.branch)
         return Survey(
-            start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema),
+            start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
             branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
             base=snapshot_of(state.base),
             main_base=snapshot_of(state.main_base),
-            base_root=branch,
+            base_root=base_root,
+            main_base_root=base_root,
             kind=state.kind,
             new_schemas=tuple(state.new_schemas),
             schema_refusals=(),
@@ -129,10 +146,16 @@ class RewriteByBranch(RewriteMain[MergeState]):
         self.tell_kept(new)
 
     def edit(self, before: Point, after: Point) -> RowsEdit:
-        """With main's newest definition from before: its undo brings columns back that the branch dropped."""
+        """With the newest definition from before: its undo brings columns back that the branch dropped.
+
+        To another branch than main it is a write, which leaves main as it is.
+        """
         then = TableSchema.from_json(self.state.schema.encode(), "a schema")
         return msgspec.structs.replace(
-            super().edit(before, after), branch=self.state.branch, schema_id=then.id
+            super().edit(before, after),
+            branch=self.state.branch,
+            schema_id=then.id,
+            is_write=not self.is_main,
         )
 
 
@@ -144,29 +167,44 @@ def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:
 
 
 def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:
-    """Record that main has the branch since its commit `made`, the newest that it has of it. Idempotent.
+    """Record that the target has the branch since its commit `made`, the newest that it has. Idempotent.
 
     `made` is a `Point` if only its id is known. If that commit has expired, the next merge is refused,
-    because nothing tells what main changed since.
+    because nothing tells what the target changed since.
     """
     files, root, branch = context.files, survey.start.root, survey.branch.root.label
     main, is_appended = survey.start.head.snapshot, survey.kind == "fast-forward"
+    if not survey.start.is_main:
+        # The target has this state of the branch: a merge the other way begins with it.
+        _pin(
+            files,
+            survey.branch.root,
+            merge_tag(root.label, survey.branch.snapshot.id),
+            survey.branch.snapshot,
+        )
     if isinstance(made, Snapshot) and not is_appended and not is_same_commit(made, main):
-        # From this pin the next merge finds what main changed since.
-        pin = merge_tag(branch, made.id)
-        [stored] = files.read_many([root.snapshot(made.id)])
-        # A tag of an expired snapshot would only be an obstacle: it can't be read.
-        if stored is not None:
-            files.create(root.tag(pin), stored)
-            guard(files, root, pin)
+        # From this pin the next merge finds what the target changed since.
+        _pin(files, root, merge_tag(branch, made.id), made)
     at = point_of(made) if isinstance(made, Snapshot) else made
+    # If it is taken back, the target has this of the branch: what it has of others, their merges tell.
+    is_own = survey.base_root == survey.branch.root
     event = MergeEvent(
         kind="merge",
         root=root.branch,
         main=at,
         branch=branch,
         head=at if is_appended else point_of(survey.branch.snapshot),
-        base_head=point_of(survey.base),
-        base_main=point_of(survey.main_base),
+        base_head=point_of(survey.base) if is_own else None,
+        base_main=point_of(survey.main_base) if is_own else None,
     )
     record(files, root.table, event)
+
+
+def _pin(files: Files, root: Root, pin: str, snapshot: Snapshot) -> None:
+    """Tag the snapshot if it is there: a tag of an expired one would only be in the way, it can't be read."""
+    [stored] = files.read_many([root.snapshot(snapshot.id)])
+    if stored is not None and is_same_commit(
+        Snapshot.from_json(stored, root.snapshot(snapshot.id)), snapshot
+    ):
+        files.create(root.tag(pin), stored)
+        guard(files, root, pin)

@@ -1,6 +1,6 @@
-"""`merge-branch`: main gets the commits of a branch since its fork, or since its last merge.
+"""`merge-branch`: main, or another branch, gets the commits of a branch since their fork, or the last merge.
 
-If main has not moved, it goes on along the branch; else the rows are merged and written as one commit.
+If the target has not moved, it goes on along the branch; else the rows are merged and written as one commit.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any
 
 from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen, conflicting
-from paimark.core.actions.merge.fast_forward import (
-    new_tags,
-)
+from paimark.core.actions.merge.fast_forward import new_tags
 from paimark.core.actions.merge.resolution import Resolution, undecided
 from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
@@ -27,6 +26,7 @@ from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
+from paimark.core.storage.files import Files
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath, merge_tag
 from paimark.core.table.manifests.files import size_of
@@ -37,14 +37,15 @@ from paimark.core.working_directory import absolute
 __all__ = ["conflicting", "plan"]
 
 # The arguments with which a merge by choices is redone.
-_REQUEST = ("name", "resolve", "resolve_digest", "up_to", "check")
+_REQUEST = ("name", "into", "resolve", "resolve_digest", "up_to", "check")
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name` of the branch; `up_to`, its last snapshot to merge; `check`, a file of checks of the
-    rows that main will have; `on_conflict`, `fail` unless `branch` or `main` wins; `resolve`, a
-    file of choices, whose digest a redo gives as `resolve_digest`; `drop_columns`, to let main lose columns
-    too that the branch dropped, or made narrower.
+    """Arguments: `name` of the branch; `into`, another branch as the target in place of main; `up_to`, the
+    last snapshot to merge; `check`, a file of checks of the rows that the target will have; `on_conflict`,
+    `fail` unless `branch` or `main`, the target, wins; `resolve`, a file of choices, whose digest a redo
+    gives as `resolve_digest`; `drop_columns`, to let the target lose columns too that the branch dropped, or
+    made narrower.
     """
     name = required_text(arguments, "name")
     choice = text_argument(arguments, "on_conflict") or "fail"
@@ -52,14 +53,16 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if resolve is not None and choice != "fail":
         raise UsageError(f"resolve decides every key in conflict, so on_conflict can't be {choice}")
     up_to = integer_argument(arguments, "up_to")
-    survey = survey_merge(context.files, table, name, up_to=up_to)
-    main = survey.start.head.snapshot
+    survey = survey_merge(context.files, table, name, text_argument(arguments, "into"), up_to=up_to)
+    main, place = survey.start.head.snapshot, survey.start.place
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
     if up_to is not None:
         given["up_to"] = up_to
+    if not survey.start.is_main:
+        given["into"] = survey.start.root.label
     if survey.kind == "nothing":
         return Plan(
-            headline=f"main of {table.full_name} has all of branch {name} already{_up_to(up_to)}.",
+            headline=f"{place} of {table.full_name} has all of branch {name} already{_up_to(up_to)}.",
             arguments=given,
             fingerprint=survey.fingerprint,
             empty=True,
@@ -72,12 +75,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
         survey, resolution, has_moved = chosen(context, survey, path, digest)
         given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": _resolved(resolution)}
-    safety = savepoint_claim.next_id(context.files, table)
+    safety = savepoint_claim.next_id(context.files, table) if survey.start.is_main else None
     lost = lost_columns(survey.start.schema, survey.target.schema)
     drops = arguments.get("drop_columns") is True
     if drops and not lost:
         raise UsageError(f"Branch {name} of {table.full_name} dropped no column", "Leave --drop-columns out.")
-    steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
+    steps = list[Step]()
+    if safety is not None:
+        kept = f"keeps snapshot {main.id} of main, as it is now"
+        steps.append(Step("create", table.savepoint(safety), kept))
     steps += [
         Step("copy", survey.start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas
     ]
@@ -97,7 +103,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         given |= checked.arguments
     return Plan(
         change=survey.kind if survey.kind == "fast-forward" else "",
-        headline=_headline(table, survey, up_to),
+        headline=_headline(context.files, table, survey, up_to),
         arguments=given,
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
@@ -111,13 +117,13 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *([] if checked.results else _unknown(survey, choice)),
             *may_be_overwritten(context.files, survey.start.root, context.clock()),
             *_affected(context, survey),
-            Item("keeps", f"main of now as savepoint {safety}; branch {name}"),
+            Item("keeps", f"{_kept(survey, safety)}; {place_of(context.files, survey.branch.root)}"),
         ),
         phrase=name,
         cost=_cost(context, survey),
         refusals=(*refusals, *checked.refusals),
         undo=table.undo,
-        until="main has a new commit",
+        until=f"{place} has a new commit",
         request=_request(given, drops=drops) if resolution else checked.request(arguments),
     )
 
@@ -132,11 +138,11 @@ def _request(given: Mapping[str, str | int | bool | None], *, drops: bool) -> di
 def _would_lose(survey: Survey, lost: Sequence[str]) -> list[Refusal]:
     if not lost:
         return []
-    name, table = survey.branch.root.label, survey.start.root.table.full_name
+    name, table, place = survey.branch.root.label, survey.start.root.table.full_name, survey.start.place
     return [
         Refusal(
-            f"main of {table} would lose {' and '.join(lost)}, as branch {name} did",
-            "With --drop-columns main loses that too, and undo brings it back.",
+            f"{place} of {table} would lose {' and '.join(lost)}, as branch {name} did",
+            f"With --drop-columns {place} loses that too, and undo brings it back.",
             "columns-would-go",
         )
     ]
@@ -154,7 +160,9 @@ def forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]
     head = survey.branch.snapshot
     tags, clashes = new_tags(context.files, survey)
     steps = [
-        Step("create", main.tag(merge_tag(name, head.id)), "pins what main and branch share"),
+        Step(
+            "create", main.tag(merge_tag(name, head.id)), f"pins what {survey.start.place} and {name} share"
+        ),
         *(
             Step("copy", main.snapshot(number), f"of {name}")
             for number in range(survey.base.id + 1, head.id + 1)
@@ -164,7 +172,9 @@ def forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]
     refusals = []
     if clashes:
         named = ", ".join(clashes)
-        reason = f"main and branch {name} have tags of one name at different snapshots: {named}"
+        reason = (
+            f"{survey.start.place} and branch {name} have tags of one name at different snapshots: {named}"
+        )
         refusals.append(Refusal(reason, "Delete them on one side first."))
     return steps, refusals
 
@@ -176,7 +186,7 @@ def merged_state(
     resolution: Resolution | None,
     rows: QueryRows | None = None,
 ) -> CheckedRows:
-    """The rows that main has after the merge: of a fast-forward, those of the branch. Raises `Refused`.
+    """The rows that the target has after the merge: of a fast-forward, those of the branch. Raises `Refused`.
 
     `rows` are those that the merge writes, if they are known already.
     """
@@ -187,7 +197,7 @@ def merged_state(
         return rows_at(label, survey.branch.root, head, survey.target.schema, main)
     if rows is None:
         rows = merged_rows(context, survey, choice, context.progress, resolution)
-    label = f"main with branch {name} up to snapshot {head.id}"
+    label = f"{survey.start.place} with branch {name} up to snapshot {head.id}"
     return CheckedRows(
         label,
         survey.start.root.table,
@@ -202,12 +212,23 @@ def _up_to(number: int | None) -> str:
     return "" if number is None else f" up to snapshot {number}"
 
 
-def _headline(table: TablePath, survey: Survey, up_to: int | None) -> str:
-    name = f"{survey.branch.root.label}{_up_to(up_to)}"
+def _name_of(survey: Survey) -> str:
+    return "main" if survey.start.is_main else survey.start.root.label
+
+
+def _kept(survey: Survey, safety: int | None) -> str:
+    if safety is not None:
+        return f"main of now as savepoint {safety}"
+    return f"{survey.start.place} of now as its snapshot {survey.start.head.snapshot.id}"
+
+
+def _headline(files: Files, table: TablePath, survey: Survey, up_to: int | None) -> str:
+    name = f"{place_of(files, survey.branch.root)}{_up_to(up_to)}"
     count = counted(survey.branch.snapshot.id - survey.base.id, "commit")
+    place = survey.start.place
     if survey.kind == "fast-forward":
-        return f"Move main of {table.full_name} on along branch {name}, by {count}."
-    return f"Merge {count} of branch {name} into main of {table.full_name}."
+        return f"Move {place} of {table.full_name} on along {name}, by {count}."
+    return f"Merge {count} of {name} into {place} of {table.full_name}."
 
 
 def _resolved(resolution: Resolution) -> str:
@@ -216,9 +237,9 @@ def _resolved(resolution: Resolution) -> str:
 
 def _lost(survey: Survey, choice: str, resolution: Resolution | None) -> list[Item]:
     """Whose rows give way where both sides changed one key."""
-    name = survey.branch.root.label
+    name, target = survey.branch.root.label, _name_of(survey)
     if survey.kind == "append" and choice == "branch":
-        text = f"main's rows that {name} removed, by an overwrite of the whole table (--on-conflict)"
+        text = f"{target}'s rows that {name} removed, by an overwrite of the whole table (--on-conflict)"
         return [Item("loses", text, "rows-replaced", is_grave=True)]
     if survey.kind != "keyed":
         return []
@@ -227,7 +248,7 @@ def _lost(survey: Survey, choice: str, resolution: Resolution | None) -> list[It
         return [Item("loses", text, "rows-replaced", is_grave=True, count=resolution.keys, unit="keys")]
     if choice == "fail":
         return []
-    winner, loser = (name, "main") if choice == "branch" else ("main", name)
+    winner, loser = (name, target) if choice == "branch" else (target, name)
     text = (
         f"{loser}'s rows where both changed one key: {winner} wins (--on-conflict). How many: not counted "
         "yet, `--conflicts` lists them"
@@ -252,7 +273,10 @@ def _unknown(survey: Survey, choice: str) -> Iterator[Item]:
 
 
 def _affected(context: Context, survey: Survey) -> Iterator[Item]:
-    name, between = survey.branch.root.label, range(survey.base.id + 1, survey.branch.snapshot.id)
+    name, target = survey.branch.root.label, _name_of(survey)
+    # Main keeps a tag of the last one, which every expiry heeds. A tag of another branch only Paimark heeds.
+    shared = survey.branch.snapshot.id + (0 if survey.start.is_main else 1)
+    between = range(survey.base.id + 1, shared)
     if survey.kind == "keyed":
         yield streams_skip(context.files, survey.start.root)
     if survey.kind == "fast-forward" and between:
@@ -261,13 +285,13 @@ def _affected(context: Context, survey: Survey) -> Iterator[Item]:
         if first < last:
             need = f"snapshots {first} to {last} of the other need"
         text = (
-            f"an expiry on main or {name}: both share these commits, and it takes files that {need}. "
+            f"an expiry on {target} or {name}: both share these commits, and it takes files that {need}. "
             f"Tag on {name} what is to stay"
         )
         yield Item("affects", text, "shared-commits")
     if survey.new_schemas:
         changes = columns_change(survey.start, survey.target.schema)
-        definition = Item("affects", f"main's definition: it follows that of {name}", "columns")
+        definition = Item("affects", f"{target}'s definition: it follows that of {name}", "columns")
         yield from changes or [definition]
 
 

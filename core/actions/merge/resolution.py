@@ -63,6 +63,8 @@ class Resolution:
         names = {word: self.header.as_in(word) for word in self.header.words}
         if self.header.action == MERGE:
             names["branch"] = f"as in branch {self.header.branch}"
+        if self.header.into:
+            names["main"] = f"as in branch {self.header.into}"
         parts = [f"{count:,} {names.get(word, word)}" for word, count in self.counts.items() if count]
         return ", ".join(parts)
 
@@ -134,10 +136,12 @@ def undecided(resolution: Resolution | None) -> list[Refusal]:
 
 
 def require_same(between: Between, path: str, header: Header) -> None:
-    """Raises `Refused` for a file of another table, branch or action."""
+    """Raises `Refused` for a file of another table, branch, target or action."""
     now = between.header
     pairs = {"": (header.table, now.table), "for ": (header.action, now.action)}
-    for of, (then, wanted) in (pairs | {"of branch ": (header.branch, now.branch)}).items():
+    pairs |= {"of branch ": (header.branch, now.branch)}
+    pairs |= {"for a merge into ": (header.into or "main", now.into or "main")}
+    for of, (then, wanted) in pairs.items():
         if then != wanted:
             raise Refused(f"{path} is {of or 'of '}{then}, and this is {wanted}", "Name another file.")
 

@@ -57,8 +57,8 @@ def merged_rows(
         if answer["removed"] and choice != "branch":
             raise Refused(
                 f"Branch {survey.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
-                "and without a primary key main's rows are not matched with them",
-                "With --on-conflict branch main loses them too, as one overwrite of the table.",
+                f"and without a primary key {survey.start.place}'s rows are not matched with them",
+                f"With --on-conflict branch {survey.start.place} loses them too, as one overwrite of it.",
             )
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
         return QueryRows(versions, sql, bool(answer["removed"]))
@@ -96,7 +96,7 @@ def _require_no_conflict(
         count = listed[0]["conflicts"]
         first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
         raise Refused(
-            f"{counted(count, 'key')} changed in main and in branch "
+            f"{counted(count, 'key')} changed in {survey.start.place} and in branch "
             f"{survey.branch.root.label}, to different rows: {first}",
             "Say who wins with --on-conflict branch or --on-conflict main; or decide each, with `v` in the "
             "console, or in the file that --conflicts-out FILE writes, for --resolve FILE.",
@@ -188,9 +188,9 @@ def versions_of(survey: Survey) -> dict[str, Version]:
     """The versions that a merge compares, by their names in its queries."""
     branch, main = survey.branch.root, survey.start.root
     versions = {
-        merge_sql.BASE: version_of(branch, survey.base),
+        merge_sql.BASE: version_of(survey.base_root, survey.base),
         merge_sql.HEAD: version_of(branch, survey.branch.snapshot),
-        merge_sql.MAIN_BASE: version_of(survey.base_root, survey.main_base),
+        merge_sql.MAIN_BASE: version_of(survey.main_base_root, survey.main_base),
         merge_sql.MAIN: version_of(main, survey.start.head.snapshot),
     }
     if is_same_commit(survey.base, survey.main_base):

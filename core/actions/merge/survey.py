@@ -1,32 +1,30 @@
-"""Survey a merge: main, the branch, how much of it main already has, how their definitions differ."""
+"""Survey a merge: the target, the branch, how much of it the target has, how their definitions differ."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
 from paimark.core.actions.checks import fingerprint, link_refusals
-from paimark.core.actions.merge.history import Merged, merged
+from paimark.core.actions.merge.ancestry import main_that_it_brings
+from paimark.core.actions.merge.base import Base, base_of
 from paimark.core.actions.plan import Refusal, raise_first
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in, start_of
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.errors import Corrupt, FileMissing, Refused
-from paimark.core.quoting import quoted, quoted_if_needed, shell_line
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.definitions import definition
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.forks import Fork, Side, find_fork
+from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest, tags_beyond
-from paimark.core.table.lineage.main_branch import all_roots, branch_root
-from paimark.core.table.manifests.chain import comes_from
+from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.manifests.files import snapshot_facts
-from paimark.core.table.manifests.manifests import read_manifest_list
 from paimark.core.table.records import Snapshot, TableSchema, is_same_commit
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
@@ -34,10 +32,12 @@ Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 
 @dataclass(frozen=True)
 class Survey:
-    """`base` is the branch's state that main already has; `main_base` is main's state that has it.
+    """`start` is the target: main, or the branch that is merged into.
 
-    `new_schemas` are the schemas that main follows to, by id, with the bytes for main: the branch's that it
-    lacks, or one of its own without columns that the branch dropped.
+    `base` is the branch's state that it already has, `main_base` its own state that has that; each has the
+    root with whose definitions it is read. `new_schemas` are the schemas that the target follows to, by id,
+    with the bytes for it: the branch's that it lacks, or one of its own without columns that the branch
+    dropped.
     `choices` is the digest of a person's choices for conflicts, if there are any. `warnings` say what makes
     either side look shorter than it may have been.
     """
@@ -47,6 +47,7 @@ class Survey:
     base: Snapshot
     main_base: Snapshot
     base_root: Root
+    main_base_root: Root
     kind: Kind
     new_schemas: tuple[tuple[int, bytes], ...]
     schema_refusals: tuple[Refusal, ...]
@@ -64,122 +65,103 @@ class Survey:
 
     @property
     def lasting(self) -> str:
-        """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
+        """The fingerprint of all but the target's newest snapshot, which jobs may replace by a later one."""
         schemas = (data for _, data in self.new_schemas)
         definition = (self.start.root.directory, self.start.schema_text)
         return fingerprint(*definition, self.branch.fingerprint, self.base.to_json(), *schemas)
 
     @property
     def target(self) -> RewriteBase:
-        """Main with the schema in which the merged rows are written."""
+        """The target with the schema in which the merged rows are written."""
         if not self.new_schemas:
             return self.start
         number, data = self.new_schemas[-1]
         path = self.start.root.schema(number)
-        return RewriteBase(self.start.head, TableSchema.from_json(data, path))
+        return RewriteBase(self.start.head, TableSchema.from_json(data, path), self.start.is_main)
 
 
 def survey_merge(
-    files: Files, table: TablePath, name: str, *, whole: bool = False, up_to: int | None = None
+    files: Files,
+    table: TablePath,
+    name: str,
+    into: str | None = None,
+    *,
+    whole: bool = False,
+    up_to: int | None = None,
 ) -> Survey:
-    """Survey a merge of branch `name`, up to a snapshot of it or its newest.
+    """Survey a merge of branch `name`, up to a snapshot of it or its newest, into main or another branch.
 
     `whole`: write all rows of the branch, whatever main has of them.
 
-    Raises `NotFound` for no such branch, `Refused` if nothing tells what main has of it, or if either has
-    lost its newest snapshots, `Corrupt`.
+    Raises `NotFound` for no such branch, `Refused` if nothing tells what the target has of it, or if either
+    has lost its newest snapshots, `Corrupt`.
     """
-    start = start_of(files, table)
+    start = target_of(files, table, into)
     root = branch_root(files, table, name)
     if root == start.root:
-        raise Refused(f"{name} is main of {table.full_name}", "Name another branch.")
-    raise_first(link_refusals(start.schema.options, root))
+        reason = f"{name} is main" if start.is_main else f"{name} is the branch to merge into,"
+        raise Refused(f"{reason} of {table.full_name}", "Name another branch.")
+    raise_first([each for of in (root, start.root) for each in link_refusals(start.schema.options, of)])
     require_newest(files, root)
     head = choose(files, root, up_to)
     if head is None:
         raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")
-    main, branch = (Side(files, each, ancestors_only=True) for each in (start.root, root))
-    base, main_base, base_root = base_of(files, main, branch)
+    target, branch = (Side(files, each, ancestors_only=True) for each in (start.root, root))
+    base = base_of(files, target, branch, head.snapshot)
     kind: Kind = "append" if whole else _kind(files, start, head, base, is_newest=up_to is None)
-    schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot, is_newest=up_to is None)
-    warnings = (*tags_beyond(main), *tags_beyond(branch))
-    return Survey(start, head, base, main_base, base_root, kind, schemas, refusals, warnings=warnings)
-
-
-def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot, Root]:
-    """The branch's state that main has, main's state with it, and the root from which to read the latter."""
-    table, name = main.root.table, branch.root.label
-    known = merged(files, main.root, name)
-    if known is not None and known.head.is_lost:
-        # Main's tags that protect the branch would make main's lineage look longer than it is.
-        raise Refused(
-            f"How far branch {name} is merged into main of {table.full_name} can't be told: a merge was "
-            f"interrupted, and snapshot {known.main.id} of main expired before it was recovered",
-            "Replace main with the branch, or write the rows yourself.",
-        )
-    fork = find_fork(main, branch)
-    if known is not None and _is_another(main, branch, known, fork):
-        known = None
-    if known is not None:
-        at_head, at_main = branch.record(known.head.id), main.record(known.main.id)
-        if at_head is None and known.head == known.main and _went_on(branch, known, fork):
-            # A fast-forward pinned the branch's snapshot in main.
-            at_head = at_main
-        if at_head is None:
-            raise Refused(
-                f"Snapshot {known.head.id} of branch {name} of {table.full_name}, merged last, is gone",
-                "What came since can't be told: replace main with the branch, or write the rows yourself.",
-            )
-        if known.head.is_of(at_head):
-            if at_main is None or not known.main.is_of(at_main):
-                raise Refused(
-                    f"Snapshot {known.main.id} of main of {table.full_name}, made by the last merge, is gone",
-                    "What main changed since can't be told: write the rows yourself.",
-                )
-            return at_head, at_main, main.root
-        # Else another branch of this name.
-    at_fork = (
-        None if fork.snapshot_id is None else branch.record(fork.snapshot_id) or main.record(fork.snapshot_id)
+    schemas, refusals = _schemas(files, start, root, base.state, kind, head.snapshot, is_newest=up_to is None)
+    refusals = (*refusals, *_of_main(files, table, target, branch, head.snapshot))
+    warnings = (*tags_beyond(target), *tags_beyond(branch))
+    return Survey(
+        start,
+        head,
+        base.state,
+        base.target_state,
+        base.root,
+        base.target_root,
+        kind,
+        schemas,
+        refusals,
+        warnings=warnings,
     )
-    if at_fork is None:
-        raise no_common_past(files, branch)
-    return at_fork, at_fork, branch.root
 
 
-def _is_another(main: Side, branch: Side, known: Merged, fork: Fork) -> bool:
-    """Whether the merged branch was another one of this name, which has been deleted since."""
-    if not fork.is_proven or fork.snapshot_id is None:
-        return False
-    if not known.is_taken_back and fork.snapshot_id >= known.main.id:
-        # This branch was made from main when main had the merge already.
-        return True
-    if known.is_taken_back and _parts_later(branch, known, fork):
-        # This branch was made from main before the merge was taken back, and has the tag of that snapshot.
-        first = min(branch.known_ids)
-        return first == fork.snapshot_id and any(tag.id == first for tag in branch.tags.values())
-    # After a fast-forward along the other branch, both would have the same snapshots up to this one's newest.
-    went_along = known.head == known.main and (branch.latest_id or 0) < known.head.id
-    common = main.known_ids & branch.known_ids
-    return went_along and any(number > fork.snapshot_id for number in common)
+def target_of(files: Files, table: TablePath, into: str | None) -> RewriteBase:
+    """Main, or the branch that is merged into. Raises `NotFound`, and as `start_in`."""
+    root = branch_root(files, table, into)
+    is_main = root == main_root(files, table)
+    return start_of(files, table) if is_main else start_in(files, root, is_main=False)
 
 
-def _parts_later(branch: Side, known: Merged, fork: Fork) -> bool:
-    """Whether the branch has everything from the fork on, but not the snapshot that was merged."""
-    return known.head.id not in branch.known_ids and (fork.snapshot_id or 0) > known.head.id
+def _of_main(
+    files: Files, table: TablePath, target: Side, branch: Side, head: Snapshot
+) -> tuple[Refusal, ...]:
+    """A merge into another branch would bring commits of main by the way."""
+    brings = main_that_it_brings(files, target, branch, head)
+    if brings is None:
+        return ()
+    name, into = branch.root.label, target.root.label
+    reason = (
+        f"Branch {name} of {table.full_name} has main up to snapshot {brings[0]}, and branch {into} only up "
+        f"to snapshot {brings[1]}"
+    )
+    words = ["paimark", "merge-branch", table.full_name, "--name", "main", "--into", into]
+    words += ["--up-to", str(brings[0])]
+    return (Refusal(reason, f"Merge main into it first: `{shell_line(words)}`.", "main-comes-along"),)
 
 
-def _went_on(branch: Side, known: Merged, fork: Fork) -> bool:
-    """Whether the branch seems to have expired the merged snapshot since."""
-    is_later = (branch.latest_id or 0) > known.head.id
-    return is_later and not (known.is_taken_back and _parts_later(branch, known, fork))
-
-
-def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot, *, is_newest: bool) -> Kind:
-    if is_same_commit(head.snapshot, base) or (not is_newest and head.snapshot.id < base.id):
+def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, found: Base, *, is_newest: bool) -> Kind:
+    base, is_own = found.state, found.root == head.root
+    is_earlier = is_own and not is_newest and head.snapshot.id < base.id
+    if is_same_commit(head.snapshot, base) or is_earlier:
         return "nothing"
     between = range(base.id + 1, head.snapshot.id)
-    if is_same_commit(start.head.snapshot, base) and all(
-        files.exists(head.root.snapshot(number)) for number in between
+    # Main's own snapshots expire, and engines that expire them know nothing of a branch that shares them.
+    if (
+        is_own
+        and head.root != main_root(files, head.root.table)
+        and is_same_commit(start.head.snapshot, base)
+        and all(files.exists(head.root.snapshot(number)) for number in between)
     ):
         return "fast-forward"
     return "keyed" if start.schema.primary_keys else "append"
@@ -210,13 +192,14 @@ def _schemas(
         shared &= {*range(base.schema_id, head.schema_id + 1), *_used(files, table, head)}
     for number in sorted(shared):
         if definition(mine.schema(number)) != definition(theirs.schema(number)):
-            return (), (_differing(table, root, number),)
+            return (), (_differing(start, root, number),)
     new = [number for number in mine.schema_ids() if ids[-1] < number <= newest.id]
     if not new:
         return _changed_again(start, mine.schema(base.schema_id), newest), ()
     if newest.options.get("bucket") != start.schema.options.get("bucket"):
-        reason = f"Branch {root.label} of {table.full_name} has another number of buckets than main"
-        return (), (Refusal(reason, "Replace main with the branch, or make them equal first."),)
+        reason = f"Branch {root.label} of {table.full_name} has another number of buckets than {start.place}"
+        otherwise = "Replace main with the branch, or make" if start.is_main else "Make"
+        return (), (Refusal(reason, f"{otherwise} them equal first."),)
     options = {name: start.schema.options.get(name) for name in RETENTION_OFF}
     return (
         tuple(
@@ -254,51 +237,10 @@ def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:
     return {head.schema_id, *(each.schema_id for each in live)}
 
 
-def _differing(table: TablePath, root: Root, number: int) -> Refusal:
+def _differing(start: RewriteBase, root: Root, number: int) -> Refusal:
+    table = root.table
     return Refusal(
-        f"Schema {number} of branch {root.label} and schema {number} of main of {table.full_name} differ",
+        f"Schema {number} of branch {root.label} and schema {number} of {start.place} of {table.full_name} "
+        "differ",
         f"See both with `paimark schemas {table.word}`: make the same change on the other side first.",
     )
-
-
-def no_common_past(files: Files, branch: Side) -> Refused:
-    """The refusal of a merge of such a branch, for example rescued commits: it may hold only a few rows."""
-    table, name = branch.root.table, branch.root.label
-    hint = (
-        "Their common past has expired, or one was rolled back past it. See `paimark "
-        f"{shell_line(['diff', table.full_name, 'main', name])}`: write the rows yourself, or replace main "
-        "with the branch if it has all rows that you want to keep."
-    )
-    with suppress(Corrupt, FileMissing):
-        hint = _advice(files, branch) or hint
-    return Refused(f"Branch {name} of {table.full_name} has no known fork from main", hint)
-
-
-def _advice(files: Files, branch: Side) -> str | None:
-    table, root = branch.root.table, branch.root
-    # Another process may move it away meanwhile.
-    first = branch.record(branch.snapshot_ids[0]) if branch.snapshot_ids else None
-    if first is None:
-        return None
-    if not read_manifest_list(files, table.manifest(first.base_manifest_list)):
-        source = f"{quoted_if_needed(table.database)}.{quoted(f'{table.name}$branch_{root.label}')}"
-        return (
-            f"It holds only what was committed to it. Add that: INSERT INTO {table.full_name} SELECT * FROM "
-            f"{source}. Replacing main with the branch would leave main those rows alone."
-        )
-    if (origin := _origin(files, root, first)) is not None:
-        words = shell_line(["diff", table.full_name, origin.label, root.label])
-        return (
-            f"It goes on from snapshot {first.id - 1} of {origin.label}: `paimark {words}` shows what it "
-            "changed. Write those rows yourself."
-        )
-    return None
-
-
-def _origin(files: Files, branch: Root, first: Snapshot) -> Root | None:
-    """The root with the snapshot on which the branch's first snapshot was committed."""
-    for root in all_roots(files, branch.table):
-        before = Side(files, root).record(first.id - 1) if root != branch else None
-        if before is not None and comes_from(files, branch.table, first, before):
-            return root
-    return None

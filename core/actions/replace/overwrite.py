@@ -112,7 +112,7 @@ class OverwriteMain(RewriteByBranch):
         _as_planned(self.work)
 
     def rows(self, start: RewriteBase) -> QueryRows:
-        return rows_of(self.work.table.root(self.state.branch), snapshot_of(self.state.head))
+        return rows_of(self.source, snapshot_of(self.state.head))
 
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"

@@ -110,7 +110,7 @@ def columns_lost(start: RewriteBase, then: TableSchema) -> list[Item]:
 def columns_change(start: RewriteBase, then: TableSchema) -> list[Item]:
     """How else main's columns differ in the definition `then`."""
     _, others = _column_changes(start.schema, then)
-    text = f"readers of main's columns: {', '.join(others)}"
+    text = f"readers of {start.place}'s columns: {', '.join(others)}"
     return [Item("affects", text, "columns")] if others else []
 
 

@@ -1,4 +1,6 @@
-"""Give main other rows through Spark, as one commit: the base of merge, overwrite, rollback and their undo.
+"""Give a root other rows through Spark, as one commit: the base of merge, overwrite, rollback and their undo.
+
+It is main for most, and called so here; a merge and an undo can be of another branch.
 
 A job may commit to main while rows are written. Rows that are only added are then committed on its commit;
 others are written again. A savepoint keeps the state right before the commit, like the first one before.
@@ -28,6 +30,7 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.edits import Edits, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
 
 # How often rows are written again while a job keeps committing to main.
@@ -100,6 +103,16 @@ class RewriteMain(Change[S]):
     @abstractmethod
     def first_head(self) -> Snapshot:
         """Main's newest snapshot when the change began."""
+
+    @property
+    def is_main(self) -> bool:
+        """Whether the root is main: under the lock, no other one becomes it."""
+        return main_root(self.work.files, self.work.table) == self.root
+
+    @property
+    def place(self) -> str:
+        """`main`, or `branch fix`."""
+        return "main" if self.is_main else f"branch {self.root.label}"
 
     @abstractmethod
     def rows(self, start: RewriteBase) -> QueryRows | None:
@@ -271,14 +284,11 @@ class RewriteMain(Change[S]):
         hold = Hold(self.work.context, self.work.table, interrupted, "")
         landed = Landed.YES if interrupted.is_committed else self.landed(hold)
         if landed is Landed.YES:
-            return [
-                Step(
-                    "check", f"main of {self.work.table.full_name}", "it was committed: what follows is done"
-                )
-            ]
+            name = f"{self.place} of {self.work.table.full_name}"
+            return [Step("check", name, "it was committed: what follows is done")]
         if landed is Landed.UNKNOWN:
-            return [Step("check", "main", "nothing tells any more whether it was committed")]
-        return [Step("check", "main", "nothing was committed: it is as it was")]
+            return [Step("check", self.place, "nothing tells any more whether it was committed")]
+        return [Step("check", self.place, "nothing was committed: it is as it was")]
 
     def _find_before(self, hold: Hold) -> None:
         """If others committed while rows were written, find main right before the commit, and keep it safe.

@@ -59,7 +59,7 @@ def _tag_in_main(context: Context, chosen: ChosenSnapshot, name: str, main: Root
         return None
     if _has(files, main, chosen.snapshot):
         data = chosen.data
-    elif _is_merged_now(context, chosen.root):
+    elif _is_merged_now(context, chosen.root, main):
         # A merge that ends without it leaves this tag, which must not prove a common past then.
         data = marked_unless_proven(files, main, chosen.snapshot).to_json()
     else:
@@ -75,9 +75,10 @@ def _has(files: Files, main: Root, snapshot: Snapshot) -> bool:
     return data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot)
 
 
-def _is_merged_now(context: Context, branch: Root) -> bool:
+def _is_merged_now(context: Context, branch: Root, main: Root) -> bool:
     """Whether an unfinished fast-forward gives main the branch's snapshots. It may have listed the tags."""
     holder = journal.current(context, branch.table)
     if holder is None or holder.journal.change != _FAST_FORWARD:
         return False
-    return holder.journal.state.get("branch") == branch.branch
+    state = holder.journal.state
+    return (state.get("branch"), state.get("root")) == (branch.label, main.branch)

@@ -194,7 +194,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         A write merged none.
         """
         edit, now = self._edit, self.moved[1]
-        if edit.is_write or edit.before is None:
+        if edit.is_plain_write or edit.before is None:
             return
         event = merge_history.MergeEvent(
             kind="rollback", root=edit.root, main=now, to=edit.before.id, then=edit.before
@@ -333,7 +333,7 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
         except FileMissing:
             return []
         steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
-    if not going_back.edit.is_write:
+    if not going_back.edit.is_plain_write:
         steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
     return steps
 

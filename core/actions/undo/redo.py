@@ -49,7 +49,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
     rows = undone.turned.rows
-    if rows is not None and rows.is_write:
+    if rows is not None and rows.is_plain_write:
         return _plan_of_write(context, table, undone)
     from paimark.core.actions.registry import action
 
@@ -96,13 +96,15 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> list[Refusal]:
-    """After an undo by a commit, main must still be at that commit: a redo would ignore later ones."""
+    """After an undo by a commit, its root must still be at that commit: a redo would ignore later ones."""
     rows = undone.turned.rows
     if rows is None:
         return []
-    head = choose(context.files, main_root(context.files, table), None)
+    root = table.root(rows.root) if rows.is_write else main_root(context.files, table)
+    head = choose(context.files, root, None)
     if head is not None and rows.now is not None and rows.now.is_of(head.snapshot):
         return []
     hint = f"Do it anew: `paimark {undone.action} {table.full_name}`."
-    moved = Refusal(f"main of {table.full_name} moved since {undone.action} was undone", hint)
+    place = f"branch {root.label}" if rows.is_write else "main"
+    moved = Refusal(f"{place} of {table.full_name} moved since {undone.action} was undone", hint)
     return unless_locked(context, table, moved)

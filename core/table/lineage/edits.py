@@ -51,8 +51,10 @@ class RowsEdit(Record, frozen=True, kw_only=True):
     same_as: Point | None = msgspec.field(default=None, name="as")
     branch: str = ""  # the branch that was merged
     to: str | None = None  # the version that a rollback went to
-    schema_id: int | None = None  # of a merge or an overwrite: main's newest definition before
-    is_write: bool = False  # a writer committed to `root`, which need not be main
+    schema_id: int | None = None  # of a merge or an overwrite: the newest definition before
+    # a writer committed to `root`, which need not be main; or `branch` was merged into `root`, which was not
+    # main
+    is_write: bool = False
     commits: int = 1  # how many commits a run of a stream made there
     is_mixed: bool = False  # others committed between them
     # only in the `state` of a change: the newest commit from which this can be undone, or redone
@@ -61,6 +63,11 @@ class RowsEdit(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.before is None and not self.is_write:
             raise ValueError("it does not say where main was before")
+
+    @property
+    def is_plain_write(self) -> bool:
+        """Whether a writer's own rows came, and no merge."""
+        return self.is_write and not self.branch
 
     @property
     def snapshots(self) -> str:

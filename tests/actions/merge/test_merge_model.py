@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.merge.history import MergeEvent
-from paimark.core.actions.merge.survey import base_of
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
@@ -80,9 +80,9 @@ class Model:
 
     def base(self) -> tuple[Snapshot, Snapshot]:
         """The branch's commit that main has, and main's that has it, which is where it is said to be."""
-        head, main, root = base_of(self.files, Side(self.files, MAIN), Side(self.files, FIX))
-        assert point_of(main) == self.point(root, main.id)
-        return head, main
+        base = base_of(self.files, Side(self.files, MAIN), Side(self.files, FIX))
+        assert point_of(base.target_state) == self.point(base.target_root, base.target_state.id)
+        return base.state, base.target_state
 
     def merge(self, *, along: bool) -> None:
         head, main = self.base()
@@ -150,6 +150,7 @@ class Model:
 
 @unhurried(100)
 @given(STEPS)
+@example([("branch", 0), ("branch", 0), ("forward", 0), ("cut", 1), ("back", 0)])
 @example([("branch", 0), ("forward", 0), ("cut", 0), ("forward", 0), ("cut", 0)])
 def test_what_main_has_of_a_branch_is_known_whatever_was_done(steps: list[Step]) -> None:
     with TemporaryDirectory() as directory:

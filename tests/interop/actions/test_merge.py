@@ -85,6 +85,31 @@ def test_main_goes_on_along_a_branch_that_it_did_not_leave(
     assert is_done(context, table)
 
 
+def test_a_branch_that_another_was_merged_into_is_read_by_stock(
+    context: Context, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = branched(context, engine_warehouse, "between")
+    done(context, "create-branch", table=table, name="release", tag="fork")
+    name, fix, release = table.full_name, f"{table.full_name}$branch_fix", f"{table.full_name}$branch_release"
+    main = judge.read(engine_warehouse, name)
+    upsert(engine_warehouse, fix, order(50, "new"))
+    forward = done(context, "merge-branch", table=table, name="fix", into="release")
+    assert forward.result["kind"] == "fast-forward"
+    assert judge.read(engine_warehouse, release) == judge.read(engine_warehouse, fix)
+    upsert(engine_warehouse, release, order(60, "of the release"))
+    upsert(engine_warehouse, fix, order(51, "later"))
+    assert done(context, "merge-branch", table=table, name="fix", into="release").result["kind"] == "keyed"
+    wanted = comparable([*main, order(50, "new"), order(51, "later"), order(60, "of the release")])
+    assert judge.read(engine_warehouse, release) == wanted
+    for each in (fix, release):
+        cleaned(judge, engine_warehouse, name, each)
+    assert (judge.read(engine_warehouse, release), judge.read(engine_warehouse, name)) == (wanted, main)
+    done(context, "merge-branch", table=table, name="release")
+    # A compaction came to `fix` since, and main has all its rows.
+    assert done(context, "merge-branch", table=table, name="fix").result["snapshot_id"] is None
+    assert judge.read(engine_warehouse, name) == wanted
+
+
 def test_rows_with_keys_are_merged_on_both_sides(
     context: Context, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -157,6 +182,7 @@ def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, j
     assert judge.read(engine_warehouse, name) == wanted
 
 
+@pytest.mark.long
 def test_a_column_that_a_merge_dropped_is_back_with_its_values(
     context: Context, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -181,7 +181,12 @@ class Choices:
             case "expire-snapshots":
                 return {"retain_last": pick.randint(1, 3), "branch": branch}
             case "merge-branch":
-                return {"name": self._branch(), "on_conflict": pick.choice(("fail", "branch", "main"))}
+                choice = pick.choice(("fail", "branch", "main"))
+                given: Arguments = {"name": self._branch(), "on_conflict": choice}
+                if pick.random() < 0.4:
+                    given["into"] = pick.choice(["main", self._branch()])
+                    given["name"] = pick.choice(["main", self._branch(), self._branch()])
+                return given
             case "rollback":
                 ids = list(view.snapshots(self._store, main))
                 to = pick.choice([*tags, *(f"snapshot.{each}" for each in ids)])

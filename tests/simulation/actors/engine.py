@@ -404,8 +404,7 @@ def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keye
 
 
 def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:
-    assert head.branch is not None
-    merged[head.branch] = (_identity(head), made)
+    merged[head.branch or "main"] = (_identity(head), made)
 
 
 def _of(snapshot: Mapping[str, Any]) -> Identity:

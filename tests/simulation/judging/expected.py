@@ -46,13 +46,46 @@ def unkeyed_merge(sides: Sides, *, removes: bool) -> Rows:
     return tuple(sorted((kept + (head - base)).elements()))
 
 
-def expected_merge(world: World, main: Identity, branch: str, head: Identity, choice: str) -> Rows:
-    """The expected rows of main after the merge of a branch at `head` into main's commit `main`."""
-    base, main_base = merge_base(world, main, branch, head)
-    rows = Sides(*(world.commits[each].rows for each in (base, head, main_base, main)))
-    if world.keyed:
-        return keyed_merge(rows, branch_wins=choice == "branch")[0]
-    return unkeyed_merge(rows, removes=choice == "branch")
+def expected_merge(world: World, main: Identity, branch: str, head: Identity, choice: str) -> list[Rows]:
+    """The rows of main, or another target, after the merge of a branch at `head` into its commit `main`.
+
+    Several, if the branches met before in other ways: then their newest common commit counts too.
+    """
+    found = []
+    for base, main_base in merge_bases(world, main, branch, head):
+        rows = Sides(*(world.commits[each].rows for each in (base, head, main_base, main)))
+        if world.keyed:
+            found.append(keyed_merge(rows, branch_wins=choice == "branch")[0])
+        else:
+            found.append(unkeyed_merge(rows, removes=choice == "branch"))
+    return found
+
+
+def merge_bases(world: World, main: Identity, branch: str, head: Identity) -> list[tuple[Identity, Identity]]:
+    """The base by the merges of just this branch; with others merged into either, what all of them give."""
+    if not world.merges_between:
+        return [merge_base(world, main, branch, head)]
+    found = [known for known in [world.commits[main].merged.get(branch)] if known is not None]
+    for is_back in (False, True):
+        # What was taken back can be merged again; else a rollback is a change as any other.
+        common = _within(world, main, is_back=is_back) & _within(world, head)
+        newest = [each for each in common if not any(each in _within(world, of) for of in common - {each})]
+        found += [(each, each) for each in newest]
+    return found
+
+
+def _within(world: World, identity: Identity, *, is_back: bool = False) -> set[Identity]:
+    """The commits that one has: those before it, or whose rows it has again, and those that were merged."""
+    found, todo = set[Identity](), [identity]
+    while todo:
+        each = todo.pop()
+        if each in found or each not in world.commits:
+            continue
+        found.add(each)
+        commit = world.commits[each]
+        before = commit.content if is_back else commit.parent
+        todo += [at for at in (before, *(at for at, _ in commit.merged.values())) if at is not None]
+    return found
 
 
 def merge_base(world: World, main: Identity, branch: str, head: Identity) -> tuple[Identity, Identity]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from paimark.core.table.layout import Root, merge_tag, savepoint_tag
+from paimark.core.table.layout import MAIN, Root, merge_tag, savepoint_tag
 from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.actors.repairs import REPAIRS, meant_key, restored, reverted
 from tests.simulation.actors.statements import STATEMENTS, Changing
@@ -205,18 +205,25 @@ class Outcomes:
         assert kept, "no retired branch"
 
     def merged(self, operation: Operation) -> None:
-        branch, moves = TABLE.root(operation.name), self._main_moves(operation)
+        branch = operation.begun.main if operation.name == MAIN else TABLE.root(operation.name)
+        moves = _moves_of(operation, _written(operation))
         if not moves:
             return
+        self._world.merges_between |= bool(operation.arguments.get("into"))
         first, last = moves[0].before, moves[-1].after
         assert first is not None and last is not None
         heads = self._heads_meanwhile(operation, branch)
         # A fast-forward may end at a commit that this actor made on the branch before.
         if self._world.commits[last].maker is operation.actor and last not in heads:
             choice = str(operation.arguments.get("on_conflict", "fail"))
-            wanted = [expected_merge(self._world, first, operation.name, each, choice) for each in heads]
-            assert len(moves) == 1, "main moved more than once"
-            assert self.rows(last) in wanted, f"main has {self.rows(last)}, and is to have one of {wanted}"
+            wanted = [
+                rows
+                for each in heads
+                for rows in expected_merge(self._world, first, operation.name, each, choice)
+            ]
+            target = moves[0].root.label
+            assert len(moves) == 1, f"{target} moved more than once"
+            assert self.rows(last) in wanted, f"{target} has {self.rows(last)}, not one of {wanted}"
         else:
             self._world.shares_snapshots = True
             is_whole = last in heads or self._is_followed(operation, last) or self._is_gone(operation, branch)
@@ -367,7 +374,9 @@ class Outcomes:
 
 def _written(operation: Operation) -> Root:
     """The root that it gives rows: main, or the branch that a row change names."""
-    branch = operation.arguments.get("branch") if operation.action in (*STATEMENTS, *REPAIRS) else None
+    given = {**dict.fromkeys((*STATEMENTS, *REPAIRS), "branch"), "merge-branch": "into"}
+    branch = operation.arguments.get(given.get(operation.action, ""))
+    branch = None if branch == MAIN else branch
     return operation.begun.main if branch is None else TABLE.root(str(branch))
 
 

@@ -97,6 +97,13 @@ _DROPPED = (
     *(_commits("b"), _commits()),
 )
 _MERGED = (*_BRANCH, _act("merge-branch", name="b", on_conflict="branch"))
+# Another branch, which gets what `b` has.
+_C = _act("create-branch", name="c", tag="fork")
+_TWO = (*_BRANCH, _C, _commits("c"))
+_ALONG = (*_BRANCH, _C, _act("merge-branch", name="b", into="c"))
+_KEEPS_ONE: dict[str, object] = {"retain_last": 1, "branch": "c"}
+_BETWEEN = (*_TWO, _act("merge-branch", name="b", into="c", on_conflict="branch"))
+_CAME = (*_BETWEEN, _act("merge-branch", name="c", on_conflict="branch"))
 _POINTED = (*_BRANCH, _act("replace-main-branch", name="b"))
 _SAVED = (_act("create-savepoint"), _commits())
 
@@ -170,8 +177,11 @@ CASES = (
         {"name": "b"},
         (*_MERGED, lambda bench: bench.write(None, "overwrite"), lambda bench: bench.expire()),
     ),
+    Case("branch goes that another went along", "delete-branch", {"name": "b"}, _ALONG),
+    Case("expiry of a branch that went along another", "expire-snapshots", _KEEPS_ONE, _ALONG),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
     Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
+    Case("merged branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BETWEEN),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
     Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
@@ -205,6 +215,18 @@ CASES = (
         (*_BRANCH, _others_are_faster),
         keyed=True,
     ),
+    Case("fast-forward of a branch", "merge-branch", {"name": "b", "into": "c"}, (*_BRANCH, _C)),
+    Case("merge into a branch", "merge-branch", {"name": "b", "into": "c"}, _TWO),
+    Case("merge of main into a branch", "merge-branch", {"name": "main", "into": "b"}, _BRANCH),
+    Case(
+        "merge by key into a branch",
+        "merge-branch",
+        {"name": "b", "into": "c", "on_conflict": "branch"},
+        _TWO,
+        keyed=True,
+    ),
+    Case("merge of what a branch has of another", "merge-branch", {"name": "c"}, _BETWEEN),
+    Case("merge of a branch that came by another", "merge-branch", {"name": "b"}, (*_CAME, _commits("b"))),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
     Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
@@ -222,6 +244,7 @@ CASES = (
         (_act("create-branch", name="c", tag="fork"), _commits("c"), *_POINTED),
     ),
     Case("undo of a merge", "undo", {}, _MERGED),
+    Case("undo of a merge into a branch", "undo", {}, _BETWEEN),
     Case(
         "undo of a merge that dropped a column",
         "undo",
