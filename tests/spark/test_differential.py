@@ -1,6 +1,6 @@
 """Every way of reading agrees: Spark's own readers, the Python source, pypaimon alone, stock Paimon for Java.
 
-Each table is made up from its number, which a failure shows with how the table came to be. There are 12 of
+Each table is made up from its number, which a failure shows with how the table came to be. There are 2 of
 them, in `make test-long` 500; `PAIMARK_TABLES` says otherwise.
 """
 
@@ -31,7 +31,7 @@ from tests.spark.generated_tables import Column, Generated, Target, generate, ty
 from tests.spark.generated_tables_questions import condition, key_condition, quoted, summary
 from tests.spark.generated_tables_values import Plain, comparable, plain
 
-_MANY, _FEW = 500, 4
+_MANY, _FEW = 500, 2
 # West of Greenwich Python has no word for the first moments of year 1.
 ZONES = ["UTC", "Australia/Sydney", "Asia/Kolkata", "+13:00"]
 

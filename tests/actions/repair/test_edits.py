@@ -18,6 +18,7 @@ COLUMNS = {
     "day": "DATE",
     "at": "TIMESTAMP(3)",
     "short": "VARCHAR(3)",
+    "fixed": "CHAR(3)",
     "f": "FLOAT",
     "nanos": "TIMESTAMP(9)",
     "local": "TIMESTAMP(6) WITH LOCAL TIME ZONE",
@@ -45,6 +46,7 @@ SCHEMA = TableSchema(
         ("day", "2026-02-28", "2026-02-28"),
         ("at", "2026-02-28 10:00:00.125", "2026-02-28 10:00:00.125000"),
         ("short", "äöü", "äöü"),
+        ("fixed", "ä", "ä  "),
         ("short", "", ""),
     ],
 )

@@ -181,6 +181,7 @@ CASES = (
     Case("expiry of a branch that went along another", "expire-snapshots", _KEEPS_ONE, _ALONG),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
     Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
+    Case("merged branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BETWEEN),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
     Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
