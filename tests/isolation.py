@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+# A variable with the directory for what is compiled.
+KEPT = "PAIMARK_TESTS_KEPT"
 _HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 _ARCHIVING = pytest.StashKey["subprocess.Popen[bytes]"]()
 _BELOW_HOME = {
@@ -28,14 +30,19 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update({name: str(Path(home.name, below)) for name, below in _BELOW_HOME.items()})
     for name in _OF_THE_PRODUCT:
         os.environ.pop(name, None)
-    _keep_java_archives(config, Path(home.name, _BELOW_HOME["XDG_CACHE_HOME"], "paimark", "java"))
+    _keep_java(config, Path(home.name, _BELOW_HOME["XDG_CACHE_HOME"], "paimark", "java"))
 
 
-def _keep_java_archives(config: pytest.Config, place: Path) -> None:
-    """From one run to the next: to make one takes 40 s of CPU, and a start of Spark without it 3 s more."""
+def _keep_java(config: pytest.Config, place: Path) -> None:
+    """From one run to the next.
+
+    To make an archive takes 40 s of CPU, and a start of Spark without it 3 s more. To fetch and compile each
+    of the tests' own Java programs takes 7 s.
+    """
     # With `-p no:cacheprovider` there is nowhere to keep them.
     cache = getattr(config, "cache", None)
     if cache is not None:
+        os.environ[KEPT] = str(cache.mkdir("java-built"))
         kept = cache.mkdir("java-archives")
         # The product uses none from a directory that others can write to.
         kept.chmod(0o700)

@@ -47,6 +47,11 @@ def long_but(cases: Iterable[Any], *short: str, name: Callable[[Any], str] = str
     return [pytest.param(each, marks=() if name(each) in short else pytest.mark.long) for each in cases]
 
 
+def examples(few: int, many: int) -> int:
+    """How many Hypothesis generates for a test."""
+    return few if settings().derandomize else many
+
+
 @pytest.fixture(scope="session")
 def is_long(pytestconfig: pytest.Config) -> bool:
     """Whether a test goes through all that it has, and not through every few."""

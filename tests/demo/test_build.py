@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -137,9 +138,8 @@ def test_events_have_a_partition_a_day_and_customers_two_schemas(demo: Path) -> 
     assert {row["tier"] for row in read_rows(demo, "shop.customers")} == {None, "basic", "silver", "gold"}
 
 
-def test_what_is_there_is_never_built_over(tmp_path: Path) -> None:
-    path = tmp_path / "demo"
-    built(path)
+def test_what_is_there_is_never_built_over(demo: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copytree(demo, tmp_path / "demo"))
     stray = path / "shop.db" / "orders" / "snapshot" / "snapshot-99"
     stray.write_text("{}")
     with pytest.raises(Refused, match=r"shop\.customers is there already"):

@@ -55,9 +55,8 @@ def test_a_dry_run_and_read_only_mode_build_nothing(
     assert not place.exists()
 
 
-def test_an_earlier_demo_is_opened_as_it_is(paimark: Paimark, tmp_path: Path) -> None:
-    place = tmp_path / "demo"
-    assert paimark("demo", place, "--no-open").code == 0
+def test_an_earlier_demo_is_opened_as_it_is(paimark: Paimark, demo: Path) -> None:
+    place = demo
     assert paimark("create-savepoint", "shop.orders", "--warehouse", place).code == 0
     before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
     for words in ([], ["--no-open"], ["--read-only"], ["--dry-run"]):

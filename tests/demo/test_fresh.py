@@ -29,18 +29,6 @@ ORDERS = TablePath("shop", "orders")
 IDS = pa.schema([("id", pa.int64())])
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo") / "demo"
-    build_demo(path, lambda line: None)
-    return path
-
-
-@pytest.fixture
-def demo(template: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(template, tmp_path / "demo"))
-
-
 def context_of(demo: Path) -> Context:
     return replace(open_context(str(demo), {}, read_only=False), audit_path=demo.parent / "audit")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import NamedTuple
 
 import pyspark
 
-from tests.interop.stock import OLDEST_JDK, SMALL, ToolMissing, download, jdk_tool, jdk_version
+from tests.interop.stock import SMALL, built, download
 
 SPARK_JARS = f"{Path(pyspark.__file__).parent}/jars/*"
 _END_OF_LOG = 5000
@@ -30,24 +28,25 @@ def start_java_server(
     until: int,
     fetch: Sequence[str] | Callable[[str, Path], None],
     options: Sequence[str] = (),
+    *,
+    fetched: str = "",
 ) -> JavaServer:
     """Start a Java source with Spark's jars, and wait until it prints a line.
 
     Its arguments are the directory, and the process id with whose end it must end. `fetch` are Maven
-    artifacts, or a function that gets Maven and a directory, and puts jars there. Raises `ToolMissing`
-    without a JDK and Maven.
+    artifacts, or a function that gets Maven and a directory, and puts the jars of `fetched` there. Raises
+    `ToolMissing` without a JDK and Maven.
     """
-    java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
-    if java is None or javac is None or maven is None or jdk_version(javac) < OLDEST_JDK:
-        raise ToolMissing(f"a JDK {OLDEST_JDK} or newer and Maven are needed")
-    jars, classes, log = directory / "jars", directory / "classes", directory / "server.log"
-    if callable(fetch):
-        fetch(maven, jars)
-    else:
-        for each in fetch:
-            download(maven, each, jars)
-    class_path = os.pathsep.join([str(classes), SPARK_JARS, f"{jars}/*"])
-    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", class_path, str(source)], check=True)
+    log = directory / "server.log"
+
+    def get(maven: str, jars: Path) -> None:
+        if callable(fetch):
+            fetch(maven, jars)
+        else:
+            for each in fetch:
+                download(maven, each, jars)
+
+    java, class_path = built([str(source)], get, fetched or repr(fetch), SPARK_JARS, directory)
     command = [java, *SMALL, *options, "-cp", class_path, source.stem, str(directory), str(until)]
     with log.open("w") as out:
         process = subprocess.Popen(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyspark
+
+from tests.isolation import KEPT
 
 BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
 # The bundle lacks these dependencies; Spark has all of them.
@@ -25,8 +29,9 @@ SOURCE_NAMES = (
 )
 SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 
-# Options for a JVM that is started often and runs briefly.
-SMALL = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# Options for a JVM that is started often and runs briefly: its classes need no check.
+_UNCHECKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
+SMALL = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *_UNCHECKED)
 
 
 class ToolMissing(Exception):
@@ -36,20 +41,49 @@ class ToolMissing(Exception):
 def build_command(
     workspace: Path, sources: Sequence[str] = SOURCES, options: Sequence[str] = SMALL
 ) -> list[str]:
-    """Download and compile into `workspace`; returns the command that starts the first of `sources`."""
+    """Download and compile; returns the command that starts the first of `sources`."""
+    spark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
+    from_spark = os.pathsep.join(str(jar) for jar in spark_jars if jar.name.startswith(FROM_SPARK))
+
+    def get(maven: str, jars: Path) -> None:
+        download(maven, BUNDLE, jars)
+
+    java, class_path = built(sources, get, BUNDLE, from_spark, workspace)
+    scratch = workspace / "scratch"
+    scratch.mkdir()
+    return [java, *options, f"-Djava.io.tmpdir={scratch}", "-cp", class_path, Path(sources[0]).stem]
+
+
+def built(
+    sources: Sequence[str], fetch: Callable[[str, Path], None], fetched: str, beside: str, workspace: Path
+) -> tuple[str, str]:
+    """Java and the class path of these sources, compiled beside the jars that `fetch` gets with Maven.
+
+    Kept from one run to the next where pytest keeps anything, below a hash of the sources, `fetched` and
+    `beside`. Raises `ToolMissing` without a JDK and Maven.
+    """
     java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
     if java is None or javac is None or jdk_version(javac) < OLDEST_JDK:
         raise ToolMissing(f"a JDK {OLDEST_JDK} or newer is needed: javac on PATH or in JAVA_HOME")
     if maven is None:
         raise ToolMissing("Maven is needed: mvn on PATH")
-    jars, classes, scratch = (workspace / name for name in ("jars", "classes", "scratch"))
-    download(maven, BUNDLE, jars)
-    scratch.mkdir()
-    spark_jars = sorted((Path(pyspark.__file__).parent / "jars").glob("*.jar"))
-    class_path = [*jars.glob("*.jar"), *(jar for jar in spark_jars if jar.name.startswith(FROM_SPARK))]
-    joined = os.pathsep.join(map(str, [classes, *class_path]))
-    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", joined, *sources], check=True)
-    return [java, *options, f"-Djava.io.tmpdir={scratch}", "-cp", joined, Path(sources[0]).stem]
+    texts = [Path(each).read_text() for each in sources]
+    key = hashlib.sha256("\0".join([*texts, java, fetched, beside]).encode()).hexdigest()[:20]
+    place = Path(os.environ.get(KEPT, workspace), key)
+    if not place.exists():
+        making = place.with_name(f"{key}.{os.getpid()}")
+        making.mkdir(parents=True)
+        fetch(maven, making / "jars")
+        words = ["-nowarn", "-d", str(making / "classes"), "-cp", _class_path(making, beside)]
+        subprocess.run([javac, *words, *sources], check=True)
+        # Another run may have been faster.
+        with suppress(OSError):
+            making.rename(place)
+    return java, _class_path(place, beside)
+
+
+def _class_path(place: Path, beside: str) -> str:
+    return os.pathsep.join([f"{place}/classes", beside, f"{place}/jars/*"])
 
 
 def jdk_tool(name: str) -> str | None:

@@ -1,7 +1,7 @@
 """Which process of a run takes which tests: a file at a time, those that need Spark in few processes.
 
 A start of Spark takes seconds of CPU, and the first query of each kind as much again. So two processes start
-one. The others take what needs none, and then help with the rest.
+the suite's engine, and a third one what else runs Spark. The others take what needs none, and then help.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.workermanage import WorkerController
 
-_WITH_SPARK = 2
+_WITH_ENGINE = 2
 # Fewer files of them than this are not worth another start.
 _WORTH_A_START = 20
+ENGINE, ANOTHER_SPARK, NO_SPARK = "the suite's engine", "another Spark", "no Spark"
 # The fixtures that start Java for all tests of a process. A wrong guess costs time, and nothing else.
-_NEEDS_SPARK = re.compile(
-    r"\b(engine|judge|spark_of_library|spark_here|streaming|on_s3)\b[:,)]|with_engine|library\.ways"
-)
+_NEEDS = {
+    ANOTHER_SPARK: re.compile(
+        r"\b(spark_of_library|spark_here|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]|library\.ways"
+    ),
+    ENGINE: re.compile(r"\b(engine|judge)\b[:,)]|with_engine"),
+}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -36,29 +40,36 @@ class SparkApart(LoadScopeScheduling):  # type: ignore[misc]
 
     def __init__(self, config: pytest.Config, log: Producer) -> None:
         super().__init__(config, log)
-        self.with_spark: set[WorkerController] = set()
-        self._needs: dict[str, bool] = {}
+        self.roles: dict[WorkerController, str] = {}
+        self._kinds: dict[str, str] = {}
 
     def _split_scope(self, nodeid: str) -> str:
         return nodeid.partition("::")[0]
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if len(self.with_spark) < _WITH_SPARK:
-            self.with_spark.add(node)
         files = list(self.workqueue)
-        of_its_kind = [file for file in files if self._needs_spark(file) == (node in self.with_spark)]
-        if not of_its_kind and node not in self.with_spark:
+        role = self.roles.setdefault(node, self._next_role())
+        own = [file for file in files if self._kind(file) == role]
+        plain = [file for file in files if self._kind(file) == NO_SPARK]
+        if not (own or plain) and role != ENGINE:
             if len(files) < _WORTH_A_START:
                 # It runs what it was given last.
                 node.shutdown()
                 return
-            self.with_spark.add(node)
-        file = min(of_its_kind or files, key=lambda name: len(self.workqueue[name]))
+            self.roles[node] = ENGINE
+        file = min(own or plain or files, key=lambda name: len(self.workqueue[name]))
         self.workqueue.move_to_end(file, last=False)
         super()._assign_work_unit(node)
 
-    def _needs_spark(self, file: str) -> bool:
-        if file not in self._needs:
+    def _next_role(self) -> str:
+        taken = [*self.roles.values()]
+        if taken.count(ENGINE) < _WITH_ENGINE:
+            return ENGINE
+        return NO_SPARK if ANOTHER_SPARK in taken else ANOTHER_SPARK
+
+    def _kind(self, file: str) -> str:
+        if file not in self._kinds:
             text = Path(self.config.rootpath, file).read_text()
-            self._needs[file] = bool(_NEEDS_SPARK.search(text))
-        return self._needs[file]
+            kinds = (kind for kind, needs in _NEEDS.items() if needs.search(text))
+            self._kinds[file] = next(kinds, NO_SPARK)
+        return self._kinds[file]

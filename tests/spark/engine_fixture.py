@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -125,13 +125,20 @@ def engine_warehouse(warehouse_template: Path, tmp_path_factory: pytest.TempPath
 
 @pytest.fixture(scope="session")
 def engine(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """A running engine. Tests may kill what it started: the next statement starts it again."""
-    settings = Settings(
-        str(engine_warehouse),
-        spark_master="local[2]",
-        spark_conf={"spark.driver.memory": "1g", "spark.odd.setting": ODD_SETTING},
-    )
-    engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
-    engine.start()
-    yield engine
-    engine.close()
+    """A running engine, which stays: the first query of each kind costs a new one much CPU."""
+    with closing(_engine(engine_warehouse, tmp_path_factory)) as engine:
+        engine.start()
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def mortal(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Another one, for tests that kill what it started: the next statement starts it again."""
+    with closing(_engine(engine_warehouse, tmp_path_factory)) as engine:
+        yield engine
+
+
+def _engine(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    conf = {"spark.driver.memory": "1g", "spark.odd.setting": ODD_SETTING}
+    settings = Settings(str(warehouse), spark_master="local[2]", spark_conf=conf)
+    return Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")

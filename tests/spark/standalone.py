@@ -20,8 +20,12 @@ from paimark.core.spark.launch.java import find_java
 
 _MASTER_AT = r"Starting Spark master at (spark://\S+)"
 _PATIENCE_SECONDS = 120
-# Short lives: what the second compiler and parallel collectors cost would never come back.
-SPARING = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Short lives: what the second compiler and parallel collectors cost would never come back. Spark's classes
+# need no check, and with one compiler Java has so little room for code that it sweeps all the time.
+SPARING = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,14 +25,16 @@ from paimark.core.spark.protocol import Start
 from paimark.core.spark.source import PaimarkSource
 from paimark.core.spark.source_writer import PaimarkWriter
 from tests.spark.dying import die_at
+from tests.spark.standalone import SPARING
 
+RETAINED = "spark.sql.streaming.minBatchesToRetain"
 # The compiler that starts fast: these queries are short.
-FAST = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+FAST = {"spark.driver.extraJavaOptions": SPARING}
 QUIET = {
     "spark.driver.memory": "700m",
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.streaming.minBatchesToRetain": "2",
+    RETAINED: "2",
 }
 
 

@@ -1,4 +1,4 @@
-"""One Spark for the streaming tests, in a process of its own."""
+"""Streaming queries: in the Spark of the fixture, or in one of their own, which a test may kill."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ import json
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
 from paimark.core.spark.launch.jvm import kill_descendants
-from tests.spark.streaming_child import Pump
+from tests.spark.streaming_child import QUIET, RETAINED, Dying, Pump, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from paimark.core.spark.launch.session import Spark
 
 # Spark gives a Python process ten seconds to start, however busy the machine is.
 _SLOW = "Python worker failed to connect back"
@@ -69,8 +75,38 @@ class Streaming:
         return said
 
 
+class InThisProcess:
+    """The same with the Spark of the fixture, which others use too."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        session.conf.set(RETAINED, QUIET[RETAINED])
+        # For all others it is the source that it stands for.
+        session.dataSource.register(Dying)
+        self._running: Thread | None = None
+        self._ended = ""
+
+    def run(self, pump: Pump) -> str:
+        """How the query ended: empty for well."""
+        self.tell(pump)
+        while _SLOW in (ended := self.answer()):
+            self.tell(pump)
+        return ended
+
+    def tell(self, pump: Pump) -> None:
+        self._running = Thread(target=self._run, args=(pump,))
+        self._running.start()
+
+    def answer(self) -> str:
+        """How the query ended that was told last."""
+        assert self._running is not None
+        self._running.join()
+        return self._ended
+
+    def _run(self, pump: Pump) -> None:
+        self._ended = run(self._session, pump)
+
+
 @pytest.fixture(scope="session")
-def streaming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Streaming]:
-    running = Streaming(tmp_path_factory.mktemp("streaming"))
-    yield running
-    running.close()
+def streaming(spark_here: Spark) -> InThisProcess:
+    return InThisProcess(spark_here.session)

@@ -16,6 +16,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.storage.open import open_files
 from paimark.core.storage.remote import RemoteFiles
+from tests.long import long_but
 from tests.storage.pretending import PRETENDING, Mode, PretendingServer
 from tests.storage.stores import BUCKET, S3Server
 
@@ -49,15 +50,19 @@ def test_a_server_that_pretends_takes_no_file(server: PretendingServer, mode: Mo
 
 
 @pytest.mark.parametrize("server", ["looks first"], indirect=True)
-def test_a_server_that_writes_soon_after_it_looked_takes_no_file(server: PretendingServer) -> None:
+def test_a_server_that_writes_soon_after_it_looked_takes_no_file(
+    server: PretendingServer, is_long: bool
+) -> None:
     """Fewer rounds of fewer writers find nothing in one of six tries."""
     server.looks_seconds = 0.001
-    for _ in range(8):
+    for _ in range(8 if is_long else 2):
         with pytest.raises(Refused, match=WHY["looks first"]):
             open_files(address(), server.options()).create("t/a", b"x")
 
 
-@pytest.mark.parametrize("server", ["deletes anyway", "looks first to delete"], indirect=True)
+@pytest.mark.parametrize(
+    "server", ["deletes anyway", pytest.param("looks first to delete", marks=pytest.mark.long)], indirect=True
+)
 def test_a_server_without_conditional_deletion_takes_changes(server: PretendingServer) -> None:
     files = open_files(address(), server.options())
     assert isinstance(files, RemoteFiles)
@@ -116,7 +121,7 @@ def test_a_real_server_keeps_conditions(s3: S3Server) -> None:
 
 
 @pytest.mark.parametrize("server", ["keeps"], indirect=True)
-@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("times", long_but([1, 2, 3], "2"))
 @pytest.mark.parametrize("winner", ["nobody", "another", "another program", "ourselves"])
 def test_what_became_of_a_conflict_is_looked_up(server: PretendingServer, winner: str, times: int) -> None:
     """S3 answers 409 while another request for the object is under way, and not who wins."""

@@ -1,7 +1,7 @@
-"""`rename-branch`: a branch and its pins in main get another name, with all its files.
+"""`rename-branch`: a branch and its pins get another name, with all its files.
 
-The new pins have the bytes of the old ones, and are there before those go: at any moment one of the two keeps
-the snapshot.
+They are in main, in the branch itself, and in the roots with which it was merged. The new pins have the bytes
+of the old ones, and are there before those go: at any moment one of the two keeps the snapshot.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.history import met
 from paimark.core.actions.names import name_refusal, was_moved
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots import guard_tags
@@ -29,7 +30,7 @@ from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import TAG_PREFIX, Root, TablePath, pins_of
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.lineage.main_branch import main_root, root_exists
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -37,8 +38,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     name, to = required_text(arguments, "name"), required_text(arguments, "to")
     root, branch_state = find(context, table, name)
     sizes, pins = root_files(context.files, root), _pins(context.files, table, name, to)
+    others = [(of, old, new) for of, names in pins.items() if of != root for old, new in names.items()]
     count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
-    main = main_root(context.files, table)
     back = ["paimark", "rename-branch", table.full_name, "--name", to, "--to", name]
     return Plan(
         headline=f"Rename branch {name} of {table.full_name} to {to}.",
@@ -46,7 +47,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=seen(context, root, branch_state),
         steps=(
             Step("move", f"branch {name}", f"to the name {to}: {count}, {NO_DATA_FILE}", total),
-            *(Step("move", main.tag(old), f"to {main.tag(new)}") for old, new in pins.items()),
+            *(Step("move", of.tag(old), f"to {of.tag(new)}") for of, old, new in others),
         ),
         items=(
             Item("loses", f"the name {name}, for all who read or write it", "name-gone", is_grave=True),
@@ -71,18 +72,23 @@ def _refusals(context: Context, root: Root, to: str) -> list[Refusal]:
         return [*refusals, refusal]
     if files.entries(table.root(to).directory):
         refusals.append(Refusal(f"{table.full_name} has a branch {to} already", "Choose another name."))
-    main = main_root(files, table)
-    there = set(Lineage(files, main).tag_names()).intersection(_pins(files, table, root.label, to).values())
-    if there:
-        hint = f"It was left by another branch {to}: choose another name."
-        refusals.append(Refusal(f"{main.label} has a tag {min(there)} already", hint))
+    for of, names in _pins(files, table, root.label, to).items():
+        if there := set(Lineage(files, of).tag_names()).intersection(names.values()):
+            hint = f"It was left by another branch {to}: choose another name."
+            refusals.append(Refusal(f"{of.label} has a tag {min(there)} already", hint))
     return refusals
 
 
-def _pins(files: Files, table: TablePath, name: str, to: str) -> dict[str, str]:
-    """Main's tags that are named after the branch, and their names after it is renamed."""
-    tags, own = Lineage(files, main_root(files, table)).tag_names(), pins_of(name)
-    return {tag: f"{found[1]}{to}{found[2]}" for tag in tags if (found := own.fullmatch(tag))}
+def _pins(files: Files, table: TablePath, name: str, to: str) -> dict[Root, dict[str, str]]:
+    """The tags that are named after the branch, and their names after it is renamed, by their roots."""
+    roots, own = {main_root(files, table), table.root(name), table.root(to)}, pins_of(name)
+    found: dict[Root, dict[str, str]] = {}
+    for root in sorted(roots | met(files, table, (name, to)), key=lambda each: each.label):
+        there = Lineage(files, root).tag_names() if root_exists(files, root) else []
+        tags = ((tag, own.fullmatch(tag)) for tag in there)
+        if named := {tag: f"{match[1]}{to}{match[2]}" for tag, match in tags if match}:
+            found[root] = named
+    return found
 
 
 class RenameBranchState(msgspec.Struct, frozen=True):
@@ -120,12 +126,12 @@ class RenameBranch(RootMove[RenameBranchState]):
         raise_first(_refusals(self.work.context, root, self.state.to))
 
     def prepare(self, hold: Hold) -> None:
-        files, main = self.work.files, main_root(self.work.files, self.work.table)
-        for old, new in self._pins().items():
-            data = read_if_there(files, main.tag(old))
-            if data is not None and not files.create(main.tag(new), data):
-                raise Refused(f"{main.label} has a tag {new} by now", "Make a new plan.")
-            guard_tags.guard(files, main, new)
+        files = self.work.files
+        for root, old, new in self._pins():
+            data = read_if_there(files, root.tag(old))
+            if data is not None and not files.create(root.tag(new), data):
+                raise Refused(f"{root.label} has a tag {new} by now", "Make a new plan.")
+            guard_tags.guard(files, root, new)
         super().prepare(hold)
 
     def finish(self, hold: Hold) -> None:
@@ -138,22 +144,24 @@ class RenameBranch(RootMove[RenameBranchState]):
 
     def clean(self) -> None:
         files, table = self.work.files, self.work.table
-        names = {f"{TAG_PREFIX}{new}" for new in self._pins().values()}
-        for root in {main_root(files, table), table.root()}:
+        pins = self._pins()
+        names = {f"{TAG_PREFIX}{new}" for _, _, new in pins}
+        for root in {main_root(files, table), table.root(), *(root for root, _, _ in pins)}:
             delete_temporaries(files, root.tags, names)
 
-    def _pins(self) -> dict[str, str]:
-        return _pins(self.work.files, self.work.table, self.state.name, self.state.to)
+    def _pins(self) -> list[tuple[Root, str, str]]:
+        found = _pins(self.work.files, self.work.table, self.state.name, self.state.to)
+        return [(root, old, new) for root, names in found.items() for old, new in names.items()]
 
     def _drop(self, *, new_ones: bool) -> None:
         """Delete each pin that is there under both names under one of them."""
-        files, main = self.work.files, main_root(self.work.files, self.work.table)
-        for old, new in self._pins().items():
-            data, copy = files.read_many([main.tag(old), main.tag(new)])
+        files = self.work.files
+        for root, old, new in self._pins():
+            data, copy = files.read_many([root.tag(old), root.tag(new)])
             if data is not None and data == copy:
                 gone = new if new_ones else old
-                files.delete(main.tag(gone))
-                guard_tags.unguard(files, main, gone, data)
+                files.delete(root.tag(gone))
+                guard_tags.unguard(files, root, gone, data)
 
     def no_way_back(self) -> str:
         return f"`{self.work.plan.undo}` gives it its old name back"

@@ -8,7 +8,7 @@ the target's head.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
@@ -183,6 +183,16 @@ def rename(files: Files, source: Root, target: Root) -> None:
     ]
     if renamed != known:
         _write(files, source.table, renamed)
+
+
+def met(files: Files, table: TablePath, labels: Collection[str]) -> set[Root]:
+    """The roots with which branches of these names were merged, either way: they may have pins of them."""
+    found = set[Root]()
+    for each in events(files, table):
+        target = table.root(each.root)
+        if each.branch and (each.branch in labels or target.label in labels):
+            found |= {target, table.called(each.branch)}
+    return found
 
 
 def record(files: Files, table: TablePath, event: MergeEvent) -> None:

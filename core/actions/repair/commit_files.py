@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, version_of
+from paimark.core.quoting import quoted
 from paimark.core.spark.protocol import Version
 from paimark.core.storage.files import Files
+from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
 from paimark.core.table.manifests.files import delta_facts, snapshot_facts
 from paimark.core.table.manifests.manifests import FileFacts, read_deletion_vectors
 from paimark.core.table.records import Snapshot
@@ -24,8 +26,6 @@ _BEFORE, _LEFT, _ADDED = "__paimark_before", "__paimark_left", "__paimark_added"
 # Rows that it added in files that are no longer there as they were; all rows of its state in such files, and
 # the rows that took their place.
 _GONE, _REPLACED, _WITHIN = "__paimark_gone_rows", "__paimark_replaced", "__paimark_within"
-# A row that went since may be a copy of one that was there before the commit: then that one stays.
-_TAKEN = f"SELECT * FROM {_GONE} EXCEPT ALL (SELECT * FROM {_REPLACED} EXCEPT ALL SELECT * FROM {_WITHIN})"
 
 
 @dataclass(frozen=True)
@@ -85,25 +85,41 @@ class CommitFiles:
     @property
     def counts_sql(self) -> str:
         """How many rows the commit took away, `back`, and added, `go`; how many of these are `lost` now."""
-        after = f"(SELECT * FROM {_LEFT} UNION ALL SELECT * FROM {_ADDED})"
-        before = f"(SELECT * FROM {_BEFORE})"
+        of = self._rows_of
+        after = f"({of(_LEFT)} UNION ALL {of(_ADDED)})"
+        before = f"({of(_BEFORE)})"
         return (
             f"SELECT {_count(f'{before} EXCEPT ALL {after}')} AS back, "
             f"{_count(f'{after} EXCEPT ALL {before}')} AS go, "
-            f"{_count(f'SELECT * FROM {_GONE}')} - {_count(_TAKEN)} AS lost"
+            f"{_count(of(_GONE))} - {_count(self._taken)} AS lost"
         )
 
     @property
     def rows_sql(self) -> str:
-        """The rows that are written; empty for none."""
-        parts = []
+        """The rows that are written, of which some columns are text; empty for none."""
+        of, parts = self._rows_of, []
         if self.within:
-            parts.append(f"(SELECT * FROM {_WITHIN} EXCEPT ALL ({_TAKEN}))")
+            parts.append(f"({of(_WITHIN)} EXCEPT ALL ({self._taken}))")
         if self.marked:
-            parts.append(f"(SELECT * FROM {_BEFORE} EXCEPT ALL SELECT * FROM {_LEFT})")
+            parts.append(f"({of(_BEFORE)} EXCEPT ALL {of(_LEFT)})")
         elif self.removed:
-            parts.append(f"(SELECT * FROM {_BEFORE})")
+            parts.append(f"({of(_BEFORE)})")
         return " UNION ALL ".join(parts)
+
+    @property
+    def _taken(self) -> str:
+        """A row that went since may be a copy of one that was there before: then that one stays."""
+        of = self._rows_of
+        return f"{of(_GONE)} EXCEPT ALL ({of(_REPLACED)} EXCEPT ALL {of(_WITHIN)})"
+
+    def _rows_of(self, view: str) -> str:
+        """With text for floating numbers: EXCEPT ALL takes 0.0 for -0.0, and gives either."""
+        cells = []
+        for field in self.start.schema.fields:
+            name = quoted(field.name)
+            is_floating = ColumnType.of(type_text(field.type)).name in FRACTIONS
+            cells.append(f"CAST({name} AS STRING) AS {name}" if is_floating else name)
+        return f"SELECT {', '.join(cells)} FROM {view}"
 
     def _version(self, snapshot: Snapshot, names: Iterable[str]) -> Version:
         return replace(version_of(self.start.root, snapshot), only=tuple(sorted(names)))

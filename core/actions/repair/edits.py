@@ -223,7 +223,8 @@ def _read(column: ColumnType, text: str) -> str:
     if column.name in TEXTS:
         if column.name != "STRING" and len(text) > (column.first or 1):
             raise ValueError(text)
-        return text
+        # As Spark stores it, and compares it.
+        return text.ljust(column.first or 1) if column.name == "CHAR" else text
     text = text.strip()
     if column.name in WHOLE:
         number, most = int(text), 1 << (_BITS[column.name] - 1)

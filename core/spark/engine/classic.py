@@ -7,11 +7,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
+from typing import Any
 
 import msgspec
 from msgspec import structs
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
@@ -66,10 +69,22 @@ _WORKERS_END_SECONDS = 1.0
 def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
     session = EngineSession.begin(launched.session, start)
-    session.spark.dataSource.register(PaimarkSource)
+    register(session.spark, PaimarkSource)
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
     backend = Classic(session, launched, results, progress)
     return Runner(session, backend)
+
+
+def register(session: SparkSession, source: type[DataSource]) -> None:
+    """Spark refuses a source whose name the active session knows, also for another session."""
+    sessions: Any = SparkSession._get_j_spark_session_class(session._jvm)
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        session.dataSource.register(source)
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
 
 
 @dataclass(frozen=True, slots=True)

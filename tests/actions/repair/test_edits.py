@@ -18,6 +18,7 @@ COLUMNS = {
     "day": "DATE",
     "at": "TIMESTAMP(3)",
     "short": "VARCHAR(3)",
+    "fixed": "CHAR(3)",
     "f": "FLOAT",
     "nanos": "TIMESTAMP(9)",
     "local": "TIMESTAMP(6) WITH LOCAL TIME ZONE",
@@ -47,6 +48,7 @@ SCHEMA = TableSchema(
         ("local", "2026-02-28 10:00:00.5+02:00", "2026-02-28 08:00:00.500000+00:00"),
         ("local", "0001-01-02T00:00Z", "0001-01-02 00:00:00+00:00"),
         ("short", "äöü", "äöü"),
+        ("fixed", "ä", "ä  "),
         ("short", "", ""),
     ],
 )

@@ -65,8 +65,15 @@ def below(files: Files, table: TablePath) -> dict[str, bytes]:
     return found
 
 
-def test_a_table_goes_to_the_trash_and_comes_back(s3: S3Server, orders: Path, tmp_path: Path) -> None:
-    store = filled(orders, open_files(f"s3://{BUCKET}/{uuid.uuid4().hex}", s3.options()))
+@pytest.mark.parametrize("kind", ["memory", pytest.param("s3", marks=pytest.mark.long)])
+def test_a_table_goes_to_the_trash_and_comes_back(
+    orders: Path, tmp_path: Path, kind: str, request: pytest.FixtureRequest
+) -> None:
+    if kind == "memory":
+        files = open_files(f"memory://{uuid.uuid4().hex}")
+    else:
+        files = open_files(f"s3://{BUCKET}/{uuid.uuid4().hex}", request.getfixturevalue("s3").options())
+    store = filled(orders, files)
     context, before = context_on(tmp_path, store), below(store, ORDERS)
     plan = planned(context, "drop-table")
     assert "files with" in plan.cost and plan.cost.endswith("copied inside the store: about 1 s")
@@ -89,6 +96,9 @@ def test_a_table_goes_to_the_trash_and_comes_back(s3: S3Server, orders: Path, tm
 
 def test_a_large_file_is_copied_in_parts(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_files(f"s3://{BUCKET}/{uuid.uuid4().hex}", s3.options())
+    store.replace("small", b"whole")
+    store.copy("small", "other", 5)
+    assert store.read("other") == b"whole"
     monkeypatch.setattr(s3_files, "_COPIED_WHOLE", 5 << 20)
     store.replace("large", data := bytes(range(256)) * (24 << 10))
     store.copy("large", "copy", len(data))

@@ -27,6 +27,8 @@ LATER = [row(2, 60, "l2"), row(40, 40, "l40")]
 # Kinds that are similar to others, and run in long chains only.
 LIKE_OTHERS = (
     "aggregation",
+    "append",
+    "append deletion vectors",
     "append in partitions",
     "append evolved",
     "append orc",

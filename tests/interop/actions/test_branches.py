@@ -18,12 +18,13 @@ from tests.cli.command import Paimark
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, JudgeError, Row, comparable
 from tests.interop.ours import act
+from tests.long import long_but
 from tests.paimon import read_rows
 
 TABLES = ["shop.orders", "shop.events"]
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_a_branch_holds_the_rows_of_its_savepoint(judge: Judge, warehouse: Path, table: str) -> None:
     act(warehouse, "create-savepoint", table, snapshot=1)
     act(warehouse, "create-branch", table, name="fix", tag="savepoint.1")
@@ -33,7 +34,7 @@ def test_a_branch_holds_the_rows_of_its_savepoint(judge: Judge, warehouse: Path,
     assert [row["branch_name"] for row in judge.read(warehouse, f"{table}$branches")] == ["fix"]
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_stock_paimon_writes_to_our_branch_and_main_stays(judge: Judge, warehouse: Path, table: str) -> None:
     act(warehouse, "create-savepoint", table, snapshot=1)
     act(warehouse, "create-branch", table, name="fix", tag="savepoint.1")
@@ -46,7 +47,7 @@ def test_stock_paimon_writes_to_our_branch_and_main_stays(judge: Judge, warehous
     assert comparable(read_rows(warehouse, table)) == judge.read(warehouse, table) == main
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_a_branch_is_made_from_a_savepoint_whose_snapshot_expired(
     judge: Judge, warehouse: Path, table: str
 ) -> None:
@@ -60,7 +61,7 @@ def test_a_branch_is_made_from_a_savepoint_whose_snapshot_expired(
     assert judge.read(warehouse, f"{table}$branch_fix") == rows
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_a_branch_from_a_snapshot_is_read_after_that_expired(
     judge: Judge, warehouse: Path, table: str
 ) -> None:

@@ -20,6 +20,7 @@ from paimark.core.table.savepoints import SavepointManager
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, Row
 from tests.interop.ours import act
+from tests.long import long_but
 from tests.storage.wrapped import Wrapped
 
 KINDS = ("primary key", "append", "append in partitions")
@@ -55,7 +56,7 @@ class Past(NamedTuple):
         assert not list((copy / table.savepoints).glob("CLAIM-*"))
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=long_but(KINDS, "primary key", "append"))
 def past(request: pytest.FixtureRequest, judge: Judge, tmp_path: Path) -> Past:
     kind: str = request.param
     warehouse = tmp_path / "warehouse"

@@ -10,9 +10,11 @@ import pytest
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, JudgeError, Row
 from tests.interop.ours import act
+from tests.long import long_but
 from tests.paimon import create_table
 
 KINDS = ("primary key", "append", "append in partitions", "deletion vectors", "changelog")
+OFTEN = ("primary key", "deletion vectors")
 MERGING = {"manifest.merge-min-count": "2", "compaction.min.file-num": "2"}
 OPTIONS = {
     "primary key": {"bucket": "1"},
@@ -65,7 +67,7 @@ def files_of(warehouse: Path) -> set[str]:
     return {name for name in found if not name.startswith(apart)}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", long_but(KINDS, *OFTEN))
 def test_stock_reads_all_that_is_left_and_finds_nothing_to_clean(
     judge: Judge, tmp_path: Path, kind: str
 ) -> None:
@@ -96,7 +98,7 @@ def test_stock_reads_all_that_is_left_and_finds_nothing_to_clean(
     assert {name: judge.read(tmp_path, table, tag=name) for name in saved} == saved
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", long_but(KINDS, *OFTEN))
 def test_savepoints_read_after_stock_expired_what_ours_left(judge: Judge, tmp_path: Path, kind: str) -> None:
     table = make_table(tmp_path, kind)
     grow(judge, tmp_path, table, kind, range(1, 5))

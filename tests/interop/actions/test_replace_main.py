@@ -11,6 +11,7 @@ from paimark.core.table.catalog import parse_table_name
 from tests.actions.acting import contents
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.ours import act
+from tests.long import long_but
 
 TABLES = ["shop.orders", "shop.events"]
 
@@ -24,7 +25,7 @@ def replaced(judge: Judge, warehouse: Path, table: str) -> str:
     return f"{table}$branch_{kept}"
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_by_the_plain_name_everything_fails_and_changes_nothing(
     judge: Judge, warehouse: Path, table: str
 ) -> None:
@@ -47,7 +48,7 @@ def test_by_the_plain_name_everything_fails_and_changes_nothing(
         assert contents(warehouse) == before
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_a_session_that_was_open_before_fails_and_never_reads_an_empty_table(
     judge: Judge, warehouse: Path, table: str
 ) -> None:
@@ -79,7 +80,7 @@ def test_a_session_that_was_open_before_fails_and_never_reads_an_empty_table(
     assert len(judge.read(warehouse, table)) == len(rows) + (table == "shop.events")
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_the_branch_is_read_and_written_by_its_name(judge: Judge, warehouse: Path, table: str) -> None:
     branch = f"{table}$branch_fix"
     old = judge.read(warehouse, table)
@@ -92,7 +93,7 @@ def test_the_branch_is_read_and_written_by_its_name(judge: Judge, warehouse: Pat
     assert judge.read(warehouse, archive) == old
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_compaction_and_expiry_on_the_branch_spare_what_is_kept(
     judge: Judge, warehouse: Path, table: str
 ) -> None:
@@ -116,7 +117,7 @@ def test_compaction_and_expiry_on_the_branch_spare_what_is_kept(
     assert judge.read(warehouse, branch, tag="savepoint.3") == own
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_without_guards_the_same_destroys_them(judge: Judge, warehouse: Path, table: str) -> None:
     branch = f"{table}$branch_fix"
     head = judge.read(warehouse, table)
@@ -133,7 +134,7 @@ def test_without_guards_the_same_destroys_them(judge: Judge, warehouse: Path, ta
         judge.read(warehouse, branch, tag="savepoint.2")
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_after_undo_the_table_is_seen_again(judge: Judge, warehouse: Path, table: str) -> None:
     branch = f"{table}$branch_fix"
     old = judge.read(warehouse, table)
@@ -153,7 +154,7 @@ def test_after_undo_the_table_is_seen_again(judge: Judge, warehouse: Path, table
     assert judge.read(warehouse, branch) == rows
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_a_deleted_branch_leaves_no_file_behind_and_takes_none_along(
     judge: Judge, warehouse: Path, table: str
 ) -> None:
@@ -172,7 +173,7 @@ def test_a_deleted_branch_leaves_no_file_behind_and_takes_none_along(
         judge.read(warehouse, f"{table}$branch_fix")
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))
 def test_a_dropped_main_takes_nothing_of_the_branch_along(judge: Judge, warehouse: Path, table: str) -> None:
     act(warehouse, "create-savepoint", table, snapshot=1)
     first = judge.read(warehouse, table, tag="savepoint.1")

@@ -45,7 +45,11 @@ CHANGES: tuple[tuple[Mapping[str, str], Row], ...] = (
 )
 
 
-@pytest.mark.parametrize(("keyed", "branch"), [(True, "b"), (False, None)], ids=["keyed", "append"])
+@pytest.mark.parametrize(
+    ("keyed", "branch"),
+    [(True, "b"), pytest.param(False, None, marks=pytest.mark.long)],
+    ids=["keyed", "append"],
+)
 def test_every_engine_follows_each_change(
     context: Context, engine: Engine, engine_warehouse: Path, judge: Judge, keyed: bool, branch: str | None
 ) -> None:
@@ -105,7 +109,11 @@ def _plain(row: Row) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("table", "altered"),
-    [("orders", ("fix",)), ("orders", (None,)), ("events", ("fix", None))],
+    [
+        ("orders", ("fix",)),
+        pytest.param("orders", (None,), marks=pytest.mark.long),
+        pytest.param("events", ("fix", None), marks=pytest.mark.long),
+    ],
 )
 def test_a_merge_goes_on_with_the_definition_that_one_side_or_both_alike_came_to(
     context: Context, engine_warehouse: Path, judge: Judge, table: str, altered: tuple[str | None, ...]

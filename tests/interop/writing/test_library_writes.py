@@ -32,7 +32,7 @@ SECOND = [*[(key, 1, f"b{key}") for key in range(5, 9)], (5, 2, None)]
 THEIRS: list[tuple[str, list[Any]]] = [("+I", [key, key * 10, None]) for key in range(3, 8)]
 TWO = {"bucket": "2"}
 PARTIAL = {**TWO, "merge-engine": "partial-update"}
-OFTEN = ("deduplicate", "dynamic buckets", "changelog input", "sequence group", "texts in a list")
+OFTEN = ("deduplicate", "dynamic buckets", "sequence group")
 KINDS: dict[str, dict[str, str]] = {
     "deduplicate": TWO,
     "dynamic buckets": {"dynamic-bucket.target-row-num": "3"},

@@ -163,6 +163,51 @@ def test_a_row_moves_to_the_partition_that_it_gets(
     assert found(judge, engine_warehouse, table) == moved
 
 
+HOSTILE = {"Key.s": "CHAR(5)", "$d": "INT", "o`q 'x": "DOUBLE"}
+ODD = [["ab   ", 1, -0.0], ["cd   ", 1, "NaN"], ["Ab   ", 2, None]]
+
+
+@pytest.mark.parametrize(
+    "kind", [Kind({"bucket": "1"}, ("$d", "Key.s"), ("$d",)), Kind({}, ()), Kind(_VECTORS, ())]
+)
+def test_texts_of_one_length_and_odd_names(
+    kind: Kind, engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """And a zero stays negative when a row comes back."""
+    table = f"hostile.of_{len(kind.partitions)}_{len(kind.options)}"
+    judge.create(
+        engine_warehouse, table, HOSTILE, keys=kind.keys, partitions=kind.partitions, options=kind.options
+    )
+    judge.put(engine_warehouse, table, [("+I", row) for row in ODD])
+
+    def left() -> list[list[str]]:
+        return sorted([str(cell) for cell in row] for row in judge.rows(engine_warehouse, table))
+
+    before = left()
+    assert said(engine, f"DELETE FROM {table} WHERE `Key.s` = 'ab'") == "1 row deleted"
+    assert left() == [row for row in before if row[0] != "ab   "]
+    end_of(engine, f"CALL sys.revert(table => '{table}', snapshot => 2)")
+    assert left() == before
+    assert said(engine, f"UPDATE {table} SET `o``q 'x` = 1 WHERE `$d` = 2") == "1 row updated"
+    end_of(engine, f"CALL sys.undo(table => '{table}')")
+    assert left() == before
+    end_of(engine, f"DELETE FROM {table} AS x")
+    assert left() == []
+
+
+def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    """Stock Paimon gives back another time than it was given, and would move it again with each rewriting."""
+    table, old = "hostile.old_times", -62_135_596_800_000_000
+    judge.create(engine_warehouse, table, {"k": "INT", "at": "TIMESTAMP(3)"}, options={"file.format": "orc"})
+    judge.put(engine_warehouse, table, [("+I", [1, old]), ("+I", [2, 0])])
+    kept = found(judge, engine_warehouse, table)
+    assert kept[0][1] != old
+    assert "at has a time before 1582" in refused(engine, f"DELETE FROM {table} WHERE k = 2")[0]
+    assert found(judge, engine_warehouse, table) == kept
+    end_of(engine, f"INSERT INTO {table} VALUES (3, TIMESTAMP_NTZ '1582-10-15 00:00:00')")
+    assert found(judge, engine_warehouse, table) == [*kept, [3, -12_219_292_800_000_000]]
+
+
 def _ids(judge: Judge, warehouse: Path, table: str, kind: Kind) -> dict[int, int]:
     """The tracked ids of rows, by `k`."""
     if "row-tracking.enabled" not in kind.options:

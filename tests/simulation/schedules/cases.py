@@ -197,7 +197,7 @@ CASES = (
     Case("expiry of a branch that went along another", "expire-snapshots", _KEEPS_ONE, _ALONG),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
     Case("branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BRANCH),
-    Case("merged branch is renamed", "rename-branch", {"name": "b", "to": "b-r1"}, _MERGED),
+    Case("merged branch is renamed", "rename-branch", {"name": "b", "to": "new"}, _BETWEEN),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
     Case("fast-forward", "merge-branch", {"name": "b"}, (_new_branch,)),
@@ -236,6 +236,12 @@ CASES = (
     Case("script is tried, and the branch made main", "try", {**_SCRIPT, "publish": "replace"}),
     Case("fast-forward of a branch", "merge-branch", {"name": "b", "into": "c"}, (*_BRANCH, _C)),
     Case("merge into a branch", "merge-branch", {"name": "b", "into": "c"}, _TWO),
+    Case(
+        "merge into a branch that moves",
+        "merge-branch",
+        {"name": "b", "into": "c"},
+        (*_TWO, _others_are_faster),
+    ),
     Case("merge of main into a branch", "merge-branch", {"name": "main", "into": "b"}, _BRANCH),
     Case(
         "merge by key into a branch",

@@ -29,7 +29,7 @@ def starting(engine_warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def begun(engine: Engine) -> tuple[threading.Thread, list[Event]]:
-    """A statement that waits for Spark's start in a thread of its own, and where its events come to be."""
+    """A statement without an end in a thread of its own, and where its events come to be."""
     ended: list[Event] = []
     thread = threading.Thread(target=lambda: ended.extend(engine.run(ENDLESS)))
     thread.start()
@@ -61,37 +61,39 @@ def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_
 
 
 def test_a_statement_that_waits_for_a_cancelled_one_can_be_cancelled_too(
-    starting: Engine, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, _ = begun(starting)
+    first, _ = begun(engine)
     with monkeypatch.context() as patched:
         # The cancelled one does not stop.
         patched.setattr(Engine, "_stop", lambda engine, sent: None)
-        starting.cancel(may_kill=False)
+        engine.cancel(may_kill=False)
         ended: list[Event] = []
-        second = threading.Thread(target=lambda: ended.extend(starting.run("SELECT 2 AS a")))
+        second = threading.Thread(target=lambda: ended.extend(engine.run("SELECT 2 AS a")))
         second.start()
         time.sleep(0.3)
         assert second.is_alive() and not ended
-        starting.cancel(of=second.ident)
+        engine.cancel(of=second.ident)
         second.join(5)
         assert ended == [CANCELLED] and first.is_alive()
-    starting.close()
+    # Now it does.
+    if (sent := engine._sent) is not None:
+        engine._stop(sent)
     first.join()
 
 
-def test_a_cancel_of_one_thread_leaves_the_statement_of_another(starting: Engine) -> None:
+def test_a_cancel_of_one_thread_leaves_the_statement_of_another(engine: Engine) -> None:
     """A change that is past its work in Spark is cancelled while somebody's query runs."""
-    thread, ended = begun(starting)
+    thread, ended = begun(engine)
     time.sleep(0.2)
-    work = SparkWork(EngineRoom(starting.settings, starting))
-    assert work.engine() is starting
+    work = SparkWork(EngineRoom(engine.settings, engine))
+    assert work.engine() is engine
     for _ in range(2):
         work.cancel()
         work.cancel_again()
     time.sleep(0.3)
-    assert not starting._cancelled and not ended
-    starting.cancel(may_kill=False, of=thread.ident)
+    assert not engine._cancelled and not any(isinstance(each, Failed) for each in ended)
+    engine.cancel(may_kill=False, of=thread.ident)
     thread.join()
     end = ended[-1]
     assert isinstance(end, Failed) and end.cause == "cancelled"
@@ -99,32 +101,32 @@ def test_a_cancel_of_one_thread_leaves_the_statement_of_another(starting: Engine
 
 @pytest.mark.long
 def test_a_slow_cancel_kills_only_where_it_may(
-    engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+    mortal: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What does not stop is left until somebody says that the engine may go."""
     monkeypatch.setattr("paimark.core.spark.client.client.GRACE_SECONDS", 0.0)
-    rows(engine, "SELECT count(*) FROM shop.orders")
-    process = engine._process
+    rows(mortal, "SELECT count(*) FROM shop.orders")
+    process = mortal._process
     name = stuck(engine_warehouse, "slow_stop")
     ended: list[Event] = []
     statement = f"SELECT reflect('java.lang.Thread', 'sleep', 3000L), count(*) FROM {name}"
-    thread = threading.Thread(target=lambda: ended.extend(engine.run(statement)))
+    thread = threading.Thread(target=lambda: ended.extend(mortal.run(statement)))
     thread.start()
     time.sleep(2)
-    engine.cancel(may_kill=False)
+    mortal.cancel(may_kill=False)
     thread.join()
     end = ended[-1]
     assert isinstance(end, Failed) and end.message == "The statement was cancelled"
-    assert engine._process is process
-    thread = threading.Thread(target=lambda: ended.extend(engine.run(statement)))
+    assert mortal._process is process
+    thread = threading.Thread(target=lambda: ended.extend(mortal.run(statement)))
     thread.start()
     time.sleep(2)
-    engine.kill()
+    mortal.kill()
     thread.join()
     end = ended[-1]
     assert isinstance(end, Failed) and "was killed" in end.message and end.cause == "cancelled"
-    assert rows(engine, "SELECT 2 AS a") == [{"a": 2}]
-    assert engine._process is not process
+    assert rows(mortal, "SELECT 2 AS a") == [{"a": 2}]
+    assert mortal._process is not process
 
 
 class _CancelledAtOnce:

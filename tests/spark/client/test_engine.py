@@ -143,6 +143,7 @@ def test_a_statement_that_runs_is_cancelled(engine: Engine) -> None:
     assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
 
 
+@pytest.mark.long
 def test_cancel_frees_workers_that_do_not_listen(engine: Engine, engine_warehouse: Path) -> None:
     sql = "SELECT count(*) FROM shop.events a, shop.events b, range(100000000) r"
     # Which works in workers.
@@ -192,38 +193,38 @@ def test_the_end_of_a_statement_is_heard_when_the_next_one_can_run(engine: Engin
     assert rows(engine, "SELECT 1 AS a") == [{"a": 1}]
 
 
-@pytest.mark.parametrize("victim", ["engine", pytest.param("java", marks=pytest.mark.long)])
-def test_a_death_during_a_statement_ends_it_and_the_next_one_runs(engine: Engine, victim: str) -> None:
-    with running(engine) as events:
-        assert engine._process is not None
-        session = engine._process.pid
-        os.kill(session if victim == "engine" else java_of(engine), signal.SIGKILL)
+@pytest.mark.parametrize("victim", [pytest.param("engine", marks=pytest.mark.long), "java"])
+def test_a_death_during_a_statement_ends_it_and_the_next_one_runs(mortal: Engine, victim: str) -> None:
+    with running(mortal) as events:
+        assert mortal._process is not None
+        session = mortal._process.pid
+        os.kill(session if victim == "engine" else java_of(mortal), signal.SIGKILL)
         end = the_end(events)
     assert isinstance(end, Failed) and end.cause == "engine"
     assert "died" in end.message and "SIGKILL" in end.message
-    assert str(engine.log_path) in end.hint
-    assert state_of(engine) == "failed"
+    assert str(mortal.log_path) in end.hint
+    assert state_of(mortal) == "failed"
     eventually(lambda: not session_processes(session))
-    answer = ask(engine, "SELECT count(*) AS n FROM shop.events")
+    answer = ask(mortal, "SELECT count(*) AS n FROM shop.events")
     assert answer.rows == [{"n": 6}]
     assert answer.of(Ready)
 
 
 @pytest.mark.long
-def test_an_engine_that_does_not_answer_a_cancel_is_killed(engine: Engine) -> None:
-    with running(engine) as events:
-        assert engine._process is not None
-        session = engine._process.pid
+def test_an_engine_that_does_not_answer_a_cancel_is_killed(mortal: Engine) -> None:
+    with running(mortal) as events:
+        assert mortal._process is not None
+        session = mortal._process.pid
         os.kill(session, signal.SIGSTOP)
-        engine.cancel()
+        mortal.cancel()
         end = the_end(events)
     assert isinstance(end, Failed) and end.cause == "cancelled" and "was killed" in end.message
     eventually(lambda: not session_processes(session))
     # And while the next one starts, a statement need not wait to be cancelled.
-    threading.Timer(0.2, engine.cancel).start()
-    end = the_end(engine.run(ENDLESS))
+    threading.Timer(0.2, mortal.cancel).start()
+    end = the_end(mortal.run(ENDLESS))
     assert isinstance(end, Failed) and end.cause == "cancelled"
-    engine.wait_ready(PATIENCE)
+    mortal.wait_ready(PATIENCE)
 
 
 def test_a_faulty_option_is_named_before_java_starts(engine_warehouse: Path, tmp_path: Path) -> None:

@@ -52,57 +52,57 @@ def require_dead(end: Event, engine: Engine, message: str = KILLED) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT order_id, count(*) FROM shop.orders GROUP BY order_id",
+        pytest.param("SELECT order_id, count(*) FROM shop.orders GROUP BY order_id", marks=pytest.mark.long),
         pytest.param("DESCRIBE shop.orders", marks=pytest.mark.long),
         pytest.param("SET spark.paimark.lookups = off", marks=pytest.mark.long),
         pytest.param("EXPLAIN SELECT * FROM shop.orders", marks=pytest.mark.long),
         pytest.param("SELECT * FROM shop.orders TIMESTAMP AS OF now()", marks=pytest.mark.long),
     ],
 )
-def test_java_dies_while_a_statement_is_planned(engine: Engine, sql: str) -> None:
+def test_java_dies_while_a_statement_is_planned(mortal: Engine, sql: str) -> None:
     ended: list[Event] = []
-    with frozen(started(engine)):
-        thread = threading.Thread(target=lambda: ended.extend(engine.run(sql)))
+    with frozen(started(mortal)):
+        thread = threading.Thread(target=lambda: ended.extend(mortal.run(sql)))
         thread.start()
         time.sleep(1)
         assert not ended
     thread.join()
-    require_dead(ended[-1], engine)
+    require_dead(ended[-1], mortal)
 
 
 @pytest.mark.long
-def test_java_dies_while_rows_are_fetched(engine: Engine) -> None:
-    pid = started(engine)
-    with closing(engine.run(ENDLESS_ROWS)) as events:
+def test_java_dies_while_rows_are_fetched(mortal: Engine) -> None:
+    pid = started(mortal)
+    with closing(mortal.run(ENDLESS_ROWS)) as events:
         while not isinstance(next(events), Batch):
             pass
         os.kill(pid, signal.SIGKILL)
-        require_dead(the_end(events), engine)
+        require_dead(the_end(events), mortal)
 
 
 @pytest.mark.long
-def test_java_dies_while_no_statement_runs(engine: Engine) -> None:
-    os.kill(started(engine), signal.SIGKILL)
-    eventually(lambda: state_of(engine) == "failed")
-    assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
+def test_java_dies_while_no_statement_runs(mortal: Engine) -> None:
+    os.kill(started(mortal), signal.SIGKILL)
+    eventually(lambda: state_of(mortal) == "failed")
+    assert rows(mortal, "SELECT 1 AS one") == [{"one": 1}]
 
 
 @pytest.mark.long
-def test_java_dies_while_a_statement_is_cancelled(engine: Engine) -> None:
-    pid = started(engine)
-    with running(engine) as events:
+def test_java_dies_while_a_statement_is_cancelled(mortal: Engine) -> None:
+    pid = started(mortal)
+    with running(mortal) as events:
         with frozen(pid):
-            engine.cancel()
-        require_dead(the_end(events), engine)
+            mortal.cancel()
+        require_dead(the_end(events), mortal)
 
 
 @pytest.mark.long
-def test_java_is_asked_to_end_while_a_statement_runs(engine: Engine) -> None:
+def test_java_is_asked_to_end_while_a_statement_runs(mortal: Engine) -> None:
     """Spark stops first, and its error is about a cluster."""
-    pid = started(engine)
-    with running(engine) as events:
+    pid = started(mortal)
+    with running(mortal) as events:
         os.kill(pid, signal.SIGTERM)
-        require_dead(the_end(events), engine, "The Spark engine died: its Java process ended (exit code 143)")
+        require_dead(the_end(events), mortal, "The Spark engine died: its Java process ended (exit code 143)")
 
 
 def test_java_dies_while_spark_starts(engine_warehouse: Path, tmp_path: Path) -> None:
@@ -131,17 +131,17 @@ def is_connected(engine: Engine) -> bool:
 
 
 @pytest.mark.long
-def test_a_statement_that_ends_java_is_not_short_of_memory(engine: Engine) -> None:
+def test_a_statement_that_ends_java_is_not_short_of_memory(mortal: Engine) -> None:
     """Java ends with the same code when it runs out of memory."""
-    [*_, end] = engine.run("SELECT java_method('java.lang.System', concat('ex', 'it'), 3)")
-    require_dead(end, engine, "The Spark engine died: its Java process ended (exit code 3)")
-    assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
+    [*_, end] = mortal.run("SELECT java_method('java.lang.System', concat('ex', 'it'), 3)")
+    require_dead(end, mortal, "The Spark engine died: its Java process ended (exit code 3)")
+    assert rows(mortal, "SELECT 1 AS one") == [{"one": 1}]
 
 
 @pytest.mark.long
-def test_a_statement_takes_more_memory_than_java_has(engine: Engine) -> None:
-    [*_, end] = engine.run("SELECT length(repeat('x', 2000000000))")
+def test_a_statement_takes_more_memory_than_java_has(mortal: Engine) -> None:
+    [*_, end] = mortal.run("SELECT length(repeat('x', 2000000000))")
     assert isinstance(end, Failed) and end.cause == "engine"
     assert end.message == "Spark ran out of memory (its Java process may use 1g)"
     assert end.hint.startswith("Give it more with --spark-conf spark.driver.memory=")
-    assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
+    assert rows(mortal, "SELECT 1 AS one") == [{"one": 1}]

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paimark.core.spark.client.client import Engine
+from tests.long import examples
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
@@ -114,7 +115,7 @@ def conditions(draw: st.DrawFn) -> str:
 
 
 @given(filters=st.lists(st.lists(conditions(), min_size=1, max_size=3), min_size=8, max_size=8))
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(2, 3), deadline=None, suppress_health_check=list(HealthCheck))
 def test_pushed_conditions_keep_what_spark_keeps(
     engine: Engine, table: str, filters: list[list[str]]
 ) -> None:

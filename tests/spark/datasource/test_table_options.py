@@ -15,6 +15,7 @@ from pypaimon.common.options.core_options import CoreOptions
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.table_options import RULES, Use, judged, rule_of
 from tests.interop.judge import Judge, comparable
+from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
 
@@ -169,7 +170,7 @@ AGREED: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("name", AGREED)
-@pytest.mark.parametrize("file_format", ["parquet", "avro"])
+@pytest.mark.parametrize("file_format", long_but(["parquet", "avro"], "parquet"))
 def test_other_options_are_read_as_stock_paimon_reads(
     name: str, file_format: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -185,7 +186,7 @@ def test_other_options_are_read_as_stock_paimon_reads(
     assert found == [expected, expected]
 
 
-@pytest.mark.parametrize("option", ["ignore-delete", "deduplicate.ignore-delete"])
+@pytest.mark.parametrize("option", long_but(["ignore-delete", "deduplicate.ignore-delete"], "ignore-delete"))
 def test_deletes_that_are_to_be_ignored_are_not_done(
     option: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

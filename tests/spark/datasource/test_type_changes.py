@@ -11,6 +11,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
+from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_library, by_pypaimon, rows
 
@@ -28,7 +29,7 @@ CHANGES: dict[str, tuple[pa.DataType, tuple[Any, Any], str, dict[str, list[int]]
 }
 
 
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize("name", long_but(CHANGES, "string_to_int"))
 def test_conditions_keep_rows_written_with_another_type(
     name: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_join_of_a_table_with_its_past(far: Engine) -> None:
     assert found == {1: 0.0, 2: 0.0, 3: 10.0, 4: 20.0, 5: 30.0}
 
 
+@pytest.mark.long
 def test_executors_have_paimons_library(far: Engine, engine_warehouse: Path) -> None:
     name, schema = "shop.far_parts", pa.schema([pa.field("k", pa.int64(), nullable=False), ("v", pa.int64())])
     options = {"bucket": "4", "merge-engine": "partial-update"}

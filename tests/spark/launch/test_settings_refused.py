@@ -40,7 +40,12 @@ def test_a_variable_that_names_another_spark_is_refused() -> None:
         ("spark.paimark.scan", "nativ", "spark.paimark.scan is auto, library or python, not nativ"),
         ("spark.paimon.scan.tag-name", "t", "spark.paimon.scan.tag-name is of stock Paimon's connector"),
         # Fails inside Spark's own start.
-        ("spark.executor.heartbeatInterval", "abc", "The value 'abc' in the config"),
+        pytest.param(
+            "spark.executor.heartbeatInterval",
+            "abc",
+            "The value 'abc' in the config",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_setting_that_spark_does_not_take_is_said(

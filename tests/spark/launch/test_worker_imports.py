@@ -16,6 +16,7 @@ from tests.spark.client.test_engine import processes_of
 from tests.spark.engine_fixture import by_pypaimon, rows
 
 
+@pytest.mark.long
 def test_workers_import_the_installed_pyspark(engine: Engine) -> None:
     assert find_spark({}).is_of_pyspark
     with by_pypaimon(engine):

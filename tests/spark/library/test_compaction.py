@@ -60,7 +60,7 @@ KINDS = {
     "vectors": Kind({**WAITS, "bucket": "1", "deletion-vectors.enabled": "true"}, shows=True),
     "avro": Kind({"bucket": "1", "file.format": "avro"}),
 }
-OFTEN = ("keys in partitions", "small files", "row tracking", "first row", "vectors")
+OFTEN = ("keys in partitions", "small files", "row tracking", "vectors")
 
 
 def made(
@@ -254,7 +254,7 @@ UNSEEN = {
         "merge-engine": "first-row",
     },
 }
-SEEN_OFTEN = ("first row", "vectors", "postponed")
+SEEN_OFTEN = ("first row", "vectors")
 
 
 def inserted(session: SparkSession, warehouse: Path, rows: Sequence[Sequence[Any]], **more: Any) -> Committed:

@@ -48,7 +48,7 @@ def test_a_writers_message_is_in_the_snapshot_and_in_the_log(
     assert (logged.message, logged.author) == ("nightly", "jane")
 
 
-@pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])
+@pytest.mark.parametrize("keys", [pytest.param([], marks=pytest.mark.long), ["k"]], ids=["append", "keyed"])
 def test_a_task_that_fails_leaves_no_file_of_any_task(
     tmp_path: Path, spark_of_library: SparkSession, keys: list[str]
 ) -> None:
@@ -65,7 +65,7 @@ def test_a_task_that_fails_leaves_no_file_of_any_task(
     assert table.files() == before
 
 
-@pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])
+@pytest.mark.parametrize("keys", [pytest.param([], marks=pytest.mark.long), ["k"]], ids=["append", "keyed"])
 def test_a_full_disk_leaves_nothing_and_the_next_write_lands(
     tmp_path: Path, spark_of_library: SparkSession, keys: list[str]
 ) -> None:

@@ -21,6 +21,7 @@ from paimark.core.travel.requested_version import RequestedVersion
 from tests.interop.judge import Judge
 from tests.interop.writing.test_old_tables import of_version
 from tests.interop.written import Table
+from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.datasource.test_table_options import set_options
 from tests.spark.engine_fixture import ask, by_library, rows
@@ -30,7 +31,7 @@ PARTIAL = {"bucket": "1", "merge-engine": "partial-update"}
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("file_format", long_but(["parquet", "orc", "avro"], "parquet"))
 def test_char_is_padded_as_spark_pads_it(
     file_format: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -22,6 +22,7 @@ from paimark.core.statements.run import CallMode, run_statement
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, item
+from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
@@ -155,7 +156,7 @@ def test_a_condition_that_is_null_changes_nothing(context: Context, engine: Engi
     assert scene.rows() == [] and scene.changes("DELETE FROM {t}") == nothing
 
 
-@pytest.mark.parametrize("keys", ["k", ""])
+@pytest.mark.parametrize("keys", long_but(["k", ""], "k"))
 def test_sources_are_tables_versions_queries_and_the_table_itself(
     context: Context, engine: Engine, keys: str
 ) -> None:

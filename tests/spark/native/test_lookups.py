@@ -19,6 +19,7 @@ from pypaimon.schema.schema_change import SchemaChange
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import LOOKUPS
 from paimark.core.spark.protocol import CANCELLED, Event, Reading
+from tests.long import long_but
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
@@ -82,7 +83,10 @@ def literal(value: Any) -> str:
     return f"{value}L" if value != -(2**63) else "-9223372036854775807L - 1"
 
 
-@pytest.mark.parametrize(("file_format", "kinds"), [("parquet", list(KEYS)), ("orc", list(KEYS)[:4])])
+@pytest.mark.parametrize(
+    ("file_format", "kinds"),
+    [("parquet", list(KEYS)), pytest.param("orc", list(KEYS)[:4], marks=pytest.mark.long)],
+)
 def test_keys_of_all_types(
     engine: Engine, engine_warehouse: Path, file_format: str, kinds: list[str]
 ) -> None:
@@ -285,7 +289,7 @@ def refused(engine_warehouse: Path) -> str:
     return name
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+@pytest.mark.parametrize("file_format", long_but(["parquet", "orc"], "parquet"))
 def test_readers_that_make_no_batches(engine: Engine, engine_warehouse: Path, file_format: str) -> None:
     name, batches = f"lookups.by_row_{file_format}", f"spark.sql.{file_format}.enableVectorizedReader"
     options = {"bucket": "1", "file.format": file_format}

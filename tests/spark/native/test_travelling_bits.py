@@ -14,6 +14,7 @@ import pytest
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.merging.model import Bits
 from paimark.core.spark.native.bitmap import encoded
+from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask
 
@@ -64,7 +65,7 @@ def set_to(engine: Engine, settings: dict[str, str]) -> Iterator[None]:
             assert ask(engine, f"RESET {name}").finish
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", long_but(WAYS, "batches", "rows of batches", "pieces of files"))
 def test_only_rows_whose_bit_is_set_are_read(engine: Engine, table: str, way: str) -> None:
     sql = f"""SELECT version, count(id) AS rows, count(DISTINCT id) AS ids, sum(id) AS sum FROM {table}
               WHERE id + 0 >= 5 GROUP BY version ORDER BY version"""

@@ -158,6 +158,7 @@ def test_rows_in_other_files_by_now_are_counted(engine: Engine, engine_warehouse
     )
 
 
+@pytest.mark.long
 def test_on_a_branch_after_expiry_and_with_other_columns(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_was_fetched_is_there_for_good(repository: dict[str, str]) -> None:
     assert not [path for path in directory.parent.iterdir() if path != directory]
 
 
+@pytest.mark.long
 def test_of_two_jars_of_one_version_the_one_with_the_classifier_is_fetched(
     repository: dict[str, str],
 ) -> None:
@@ -106,6 +107,7 @@ def test_a_jar_that_was_changed_later_is_not_used(
         cached_jars(known)
 
 
+@pytest.mark.long
 def test_a_repository_that_lacks_one_is_told(repository: dict[str, str], tmp_path: Path) -> None:
     settings = tmp_path / "settings.xml"
     root = repository[REPOSITORIES]

@@ -23,7 +23,7 @@ from tests.paimon import commit, create_table, read_rows
 from tests.spark.dying import POINTS
 from tests.spark.micro_batches import lineage
 from tests.spark.streaming_child import Pump
-from tests.spark.streaming_fixture import Streaming, streaming
+from tests.spark.streaming_fixture import InThisProcess, streaming
 
 __all__ = ["streaming"]
 
@@ -89,7 +89,7 @@ def from_files(warehouse: Path, table: str = "shop.out", **sink: str) -> Pump:
 
 
 @pytest.mark.long
-def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: Streaming, shop: Path) -> None:
+def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: InThisProcess, shop: Path) -> None:
     follows = from_table(shop, **{"follow-main": "fork"})
     assert streaming.run(follows) == ""
     assert ids(shop) == [1, 2, 3]
@@ -109,7 +109,7 @@ def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: Streaming,
     assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1, 2]
 
 
-def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: Streaming, shop: Path) -> None:
+def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: InThisProcess, shop: Path) -> None:
     context = context_on(shop)
     done(context, "create-savepoint", LOG, snapshot=2)
     done(context, "expire-snapshots", LOG, retain_last=1)
@@ -122,7 +122,7 @@ def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: Streamin
 
 @pytest.mark.long
 def test_a_run_of_small_batches_goes_to_the_end_and_is_held_by_its_place(
-    streaming: Streaming, shop: Path
+    streaming: InThisProcess, shop: Path
 ) -> None:
     options = {FILES: "1", "scan.bounded": "latest", "consumer-id": "etl"}
     pump = replace(from_table(shop, **options), to_end=True)
@@ -142,7 +142,8 @@ def test_a_run_of_small_batches_goes_to_the_end_and_is_held_by_its_place(
     assert ids(shop) == [1, 2, 3, 4, 5, 5]
 
 
-def test_each_run_of_a_query_is_an_operation(streaming: Streaming, shop: Path) -> None:
+@pytest.mark.long
+def test_each_run_of_a_query_is_an_operation(streaming: InThisProcess, shop: Path) -> None:
     feed(shop, [row(1)], [row(2)])
     assert streaming.run(from_files(shop)) == ""
     feed(shop, [row(3)])
@@ -158,7 +159,8 @@ def test_each_run_of_a_query_is_an_operation(streaming: Streaming, shop: Path) -
     )
 
 
-def test_the_watermark_of_a_query_is_in_its_snapshots(streaming: Streaming, shop: Path) -> None:
+@pytest.mark.long
+def test_the_watermark_of_a_query_is_in_its_snapshots(streaming: InThisProcess, shop: Path) -> None:
     feed(shop, *([row(number) | {"at": 1_700_000_000 - number}] for number in (3, 1, 2)))
     pump = replace(from_files(shop), schema="id LONG, said STRING, at TIMESTAMP", timed_by="at")
     assert streaming.run(pump) == ""
@@ -166,7 +168,7 @@ def test_the_watermark_of_a_query_is_in_its_snapshots(streaming: Streaming, shop
     assert watermarks == [None, 1_699_999_997_000, 1_699_999_999_000]
 
 
-def test_a_commit_that_is_killed_is_made_once(streaming: Streaming, shop: Path) -> None:
+def test_a_commit_that_is_killed_is_made_once(streaming: InThisProcess, shop: Path) -> None:
     """Killed at each point in turn; the last commit has expired when the query goes on."""
     pump = from_files(shop)
     feed(shop, *([row(number)] for number in range(len(POINTS))))
@@ -181,7 +183,7 @@ def test_a_commit_that_is_killed_is_made_once(streaming: Streaming, shop: Path) 
 
 
 @pytest.mark.long
-def test_input_that_was_listed_and_not_planned_comes_once(streaming: Streaming, shop: Path) -> None:
+def test_input_that_was_listed_and_not_planned_comes_once(streaming: InThisProcess, shop: Path) -> None:
     """Java dies between Spark's list of files and its offsets: the next batch has them, and one more."""
     pump, before = from_files(shop), shop.parent / "before"
     feed(shop, [row(0)])
@@ -200,7 +202,7 @@ def test_input_that_was_listed_and_not_planned_comes_once(streaming: Streaming, 
     assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1]
 
 
-def test_upserts_come_from_several_tasks(streaming: Streaming, shop: Path, judge: Judge) -> None:
+def test_upserts_come_from_several_tasks(streaming: InThisProcess, shop: Path, judge: Judge) -> None:
     """Of a key that both tasks have no order is known, but all readers see the same row."""
     numbers = range(40)
     feed(shop, *([{"id": n % 20, "said": f"b{batch} {n}"} for n in numbers] for batch in range(2)))
@@ -214,7 +216,8 @@ def test_upserts_come_from_several_tasks(streaming: Streaming, shop: Path, judge
     assert len(list(shop.glob("shop.db/keyed/bucket-0/data-*"))) == 2
 
 
-def test_a_writer_of_a_branch_notices_nothing_of_a_replacement(streaming: Streaming, shop: Path) -> None:
+@pytest.mark.long
+def test_a_writer_of_a_branch_notices_nothing_of_a_replacement(streaming: InThisProcess, shop: Path) -> None:
     context = context_on(shop)
     say(shop, 0, table="shop.out")
     done(context, "create-tag", OUT, name="start")

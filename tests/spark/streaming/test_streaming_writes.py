@@ -18,6 +18,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.travel.version import resolve_version
 from tests.actions.acting import context_on, done, item, planned
 from tests.interop.judge import Judge
+from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.dying import POINTS, die_at
 from tests.spark.library.ways import names_of
@@ -80,7 +81,10 @@ def died() -> NoReturn:
     raise Died
 
 
-@pytest.mark.parametrize("meanwhile", ["nothing", "commits", "expiry", "compaction and expiry"])
+@pytest.mark.parametrize(
+    "meanwhile",
+    long_but(["nothing", "commits", "expiry", "compaction and expiry"], "commits", "compaction and expiry"),
+)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_batch_that_is_written_again_counts_once(
     shop: Path, judge: Judge, point: str, meanwhile: str

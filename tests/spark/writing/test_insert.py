@@ -31,6 +31,7 @@ from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable
+from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import Answer, ask
 from tests.spark.written_tables import lineage_of
@@ -367,7 +368,7 @@ def _as_under_a_lock(_: LocalFileIO, temporary: str, target: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("table", ["orders", "events"])
+@pytest.mark.parametrize("table", long_but(["orders", "events"], "orders"))
 def test_commits_of_others_meanwhile_lose_nothing(
     engine: Engine, engine_warehouse: Path, judge: Judge, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
+from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
 from tests.spark.writing.test_insert import agreed
@@ -36,7 +37,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])
-@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+@pytest.mark.parametrize("file_format", long_but(["parquet", "orc"], "parquet"))
 def test_required_fields_are_written_as_stock_reads_them(
     engine: Engine, engine_warehouse: Path, judge: Judge, file_format: str, keys: list[str]
 ) -> None:

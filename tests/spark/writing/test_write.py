@@ -16,6 +16,7 @@ from paimark.core.spark.protocol import Write
 from paimark.core.table.records import TableSchema
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable
+from tests.long import long_but
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.spark.datasource.test_types import ROWS as EVERY_VALUE
 from tests.spark.datasource.test_types import SCHEMA as EVERY_TYPE
@@ -311,7 +312,7 @@ PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize("kind", long_but(PARTS, "hour", "text", "money"))
 def test_partitions_of_every_type_are_replaced_and_no_other(
     engine: Engine, engine_warehouse: Path, kind: str
 ) -> None:

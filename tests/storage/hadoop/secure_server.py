@@ -49,7 +49,8 @@ def start_secure_hdfs(directory: Path, until: int) -> str:
     Raises `ToolMissing` without a JDK, Maven and the client.
     """
     require_client()
-    return start_java_server(SOURCE, directory, until, _download).said
+    fetched = _PROJECT + _DEPENDENCY + repr(_ARTIFACTS)
+    return start_java_server(SOURCE, directory, until, _download, fetched=fetched).said
 
 
 def _download(maven: str, jars: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import long_but
 from tests.storage.local_http import Answer, Handler, LocalServer
 from tests.storage.pretending import PretendingServer
 from tests.storage.stores import BUCKET
@@ -88,10 +89,10 @@ def read(process: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.usefixtures("nobody")
-@pytest.mark.parametrize(("profile", "name"), PROFILES.values(), ids=PROFILES)
-def test_who_signs_in_again_goes_on(
-    profile: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("kind", long_but(PROFILES, "with a session"))
+def test_who_signs_in_again_goes_on(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    profile, name = PROFILES[kind]
+
     def sign_in(token: str, minutes: int) -> None:
         until = (datetime.now(UTC) + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
         held = {"startUrl": START, "region": "us-east-1", "accessToken": token, "expiresAt": until}

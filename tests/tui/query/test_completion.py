@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.storage.local import LocalFiles
-from paimark.tui.query.completing import read_known
-from paimark.tui.query.completion import Known, TableNames, complete, tables_named
+from paimark.tui.query.completion import Known, TableNames, complete, read_known, tables_named
 from tests.paimon import open_table
 from tests.table.branches import create_branch
 

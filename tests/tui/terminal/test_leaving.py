@@ -20,6 +20,11 @@ from tests.tui.terminal.test_terminal import Tmux, terminal_in
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Tmux]:
+    yield from terminal_in(tmp_path, with_spark=True)
+
+
+@pytest.fixture
+def without_spark(tmp_path: Path) -> Iterator[Tmux]:
     yield from terminal_in(tmp_path)
 
 
@@ -65,7 +70,8 @@ def test_it_is_drawn_also_where_errors_go_to_a_file(warehouse: Path, tmp_path: P
     assert (tmp_path / "errors").read_bytes() == b""
 
 
-def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, terminal: Tmux) -> None:
+def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, without_spark: Tmux) -> None:
+    terminal = without_spark
     terminal.start(sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("6")

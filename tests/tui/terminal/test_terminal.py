@@ -68,8 +68,11 @@ def terminal(tmp_path: Path) -> Iterator[Tmux]:
     yield from terminal_in(tmp_path)
 
 
-def terminal_in(tmp_path: Path) -> Iterator[Tmux]:
-    """One with its state in that directory, until the test ends."""
+def terminal_in(tmp_path: Path, *, with_spark: bool = False) -> Iterator[Tmux]:
+    """One with its state in that directory, until the test ends.
+
+    A console starts Spark, which few tests need: where there is no Java it does not.
+    """
     if shutil.which("tmux") is None:
         reason = "no real terminal to test in: tmux is not installed"
         if os.environ.get("PAIMARK_REQUIRE_TMUX") == "1":
@@ -81,6 +84,7 @@ def terminal_in(tmp_path: Path) -> Iterator[Tmux]:
         "TERM": "xterm-256color",
         "LC_ALL": "C.UTF-8",
         "VISUAL": "sed -i s/SELECT/sELECT/",
+        **({} if with_spark else {"JAVA_HOME": str(tmp_path)}),
     }
     tmux = Tmux(tmp_path / "tmux.socket", environment)
     yield tmux

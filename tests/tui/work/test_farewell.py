@@ -123,7 +123,7 @@ async def test_what_others_left_is_not_this_changes(warehouse: Path) -> None:
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Tmux]:
-    yield from terminal_in(tmp_path)
+    yield from terminal_in(tmp_path, with_spark=True)
 
 
 @pytest.mark.parametrize("how", ["keys", "SIGTERM"])

@@ -22,7 +22,7 @@ from paimark.tui.panes.sheets.running import SheetRuns
 from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
 from paimark.tui.panes.sheets.sheet_text import SheetExports, SheetText, narrowed, row_detail, row_text
 from paimark.tui.query.arrow_rows import ArrowRows
-from paimark.tui.query.completing import Completing
+from paimark.tui.query.completion import Completing
 from paimark.tui.query.drafts import Texts, history_path, keep_statement, read_history
 from paimark.tui.query.exporting import Export
 from paimark.tui.query.query_result import QueryResult

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pytest
+from py4j.java_gateway import GatewayClient
+from py4j.protocol import MEMORY_COMMAND_NAME
 
+from paimark.core.spark.engine.classic import classic_runner
+from paimark.core.spark.launch.session import Spark
+from paimark.core.spark.launch.settings import CATALOG_NAME
+from paimark.core.spark.protocol import Finished, Run, Start
 from tests.paimon import commit, create_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("v", pa.int64())])
 
 
 class Took(NamedTuple):
+    """`views` is how many tables the engine's catalog has then."""
+
     how: str
     calls: int
     jobs: int
@@ -25,13 +32,26 @@ class Took(NamedTuple):
 
 
 class Counting:
-    def __init__(self, child: subprocess.Popen[str]) -> None:
-        self._child = child
+    """Statements of a session of their own, and what each took."""
+
+    def __init__(self, spark: Spark, warehouse: Path) -> None:
+        self.calls = 0
+        self._spark = replace(spark, session=spark.session.newSession())
+        start = Start(str(warehouse), {}, "local[2]", {}, str(spark.scratch), True)
+        self._runner = classic_runner(self._spark, start)
+        self._ran = 0
 
     def run(self, sql: str) -> Took:
-        assert self._child.stdin and self._child.stdout
-        print(json.dumps(sql), file=self._child.stdin, flush=True)
-        return Took(*json.loads(self._child.stdout.readline()))
+        told: list[Any] = []
+        self.calls, self._ran = 0, self._ran + 1
+        self._runner.run(Run(self._ran, sql, limit=100), told.append)
+        calls = self.calls
+        how = "" if isinstance(told[-1], Finished) else str(told[-1])
+        tracker: Any = self._spark.session.sparkContext._jsc
+        jobs = len(tracker.sc().statusTracker().getJobIdsForTag(f"paimark-{self._ran}"))
+        manager: Any = self._spark.session._jsparkSession
+        views = int(manager.sessionState().catalogManager().catalog(CATALOG_NAME).held())
+        return Took(how, calls, jobs, views)
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +66,19 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module")
-def counting(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counting]:
-    words = [
-        "-m",
-        "tests.spark.engine.planned.calls_child",
-        str(warehouse),
-        str(tmp_path_factory.mktemp("scratch")),
-    ]
-    with subprocess.Popen(
-        [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as child:
-        yield Counting(child)
+@pytest.fixture
+def counting(warehouse: Path, spark_here: Spark, monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
+    counting, send = Counting(spark_here, warehouse), GatewayClient.send_command
+
+    def counted(client: Any, command: str, *more: Any, **by_name: Any) -> Any:
+        # Java forgets what Python forgets when a collector comes by. And somebody looks how far a statement
+        # is.
+        if not command.startswith(MEMORY_COMMAND_NAME) and "progress" not in threading.current_thread().name:
+            counting.calls += 1
+        return send(client, command, *more, **by_name)
+
+    monkeypatch.setattr(GatewayClient, "send_command", counted)
+    yield counting
 
 
 def test_a_new_query_takes_three_calls_and_a_snapshot_one_more(counting: Counting) -> None:

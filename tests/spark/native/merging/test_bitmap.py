@@ -28,6 +28,7 @@ from paimark.core.spark.merging.reading import file_opener
 from paimark.core.spark.merging.rules import KeyReader
 from paimark.core.spark.merging.survive import survivors
 from paimark.core.spark.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
+from tests.long import examples
 
 MOMENT = dt.datetime(1582, 10, 4, 1, 2, 3, 456789)
 # A few values of each type, in Paimon's order; keys are drawn from them, so that files have keys in common.
@@ -100,7 +101,7 @@ def buckets(draw: st.DrawFn) -> Bucket:
     )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50, 150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(buckets())
 def test_the_newest_version_of_a_key_survives(bucket: Bucket) -> None:
     rules, files, opener = write_files(bucket)

@@ -29,6 +29,12 @@ public final class Extensions extends LakeExtensions {
                 return new Lossless();
             }
         });
+        extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
+            @Override
+            public Rule<LogicalPlan> apply(SparkSession session) {
+                return new DeleteAll();
+            }
+        });
         extensions.injectPreCBORule(new AbstractFunction1<>() {
             @Override
             public Rule<LogicalPlan> apply(SparkSession session) {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.distributions.Distribution;
 import org.apache.spark.sql.connector.distributions.Distributions;
 import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.SortDirection;
 import org.apache.spark.sql.connector.expressions.SortOrder;
 import org.apache.spark.sql.connector.write.DeltaBatchWrite;
@@ -63,7 +64,7 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
             // One task gives the keys of a partition their buckets.
             by = table.partitionKeys();
         }
-        return Distributions.clustered(by.stream().map(Expressions::column).toArray(Expression[]::new));
+        return Distributions.clustered(by.stream().map(FieldReference::column).toArray(Expression[]::new));
     }
 
     @Override
@@ -78,7 +79,7 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
     @Override
     public SortOrder[] requiredOrdering() {
         return command != Command.MERGE ? new SortOrder[0] : table.primaryKeys().stream()
-                .map(name -> Expressions.sort(Expressions.column(name), SortDirection.ASCENDING))
+                .map(name -> Expressions.sort(FieldReference.column(name), SortDirection.ASCENDING))
                 .toArray(SortOrder[]::new);
     }
 

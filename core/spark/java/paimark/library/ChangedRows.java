@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.source.DataSplit;
@@ -28,6 +29,8 @@ import org.apache.spark.sql.types.StructType;
 
 /** The scan of a table in which a statement looks for the rows to change. */
 final class ChangedRows implements Scan, Batch, SupportsReportStatistics, SupportsRuntimeV2Filtering {
+    private static final Pattern CHAR = Pattern.compile("\\bCHAR\\(");
+
     private final LibraryTable table;
     private final ChangeColumns columns;
     private final org.apache.paimon.predicate.Predicate ofFiles;
@@ -70,10 +73,15 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
         return new SplitStatistics(splits, columns.shown);
     }
 
-    /** Of files that are written again, Spark looks first for those with rows to change. */
+    /**
+     * Of files that are written again, Spark looks first for those with rows to change. Where it pads CHAR columns it
+     * does not find these again in that query.
+     */
     @Override
     public NamedReference[] filterAttributes() {
-        boolean isWhole = touched != null && !touched.marks;
+        boolean pads = table.table.rowType().getFieldTypes().stream()
+                .anyMatch(type -> CHAR.matcher(type.asSQLString()).find());
+        boolean isWhole = touched != null && !touched.marks && !pads;
         return isWhole ? new NamedReference[] {Expressions.column(ChangeColumns.FILE)} : new NamedReference[0];
     }
 

@@ -19,7 +19,8 @@ import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.snapshot.SnapshotReader;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableCapability;
-import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.FieldReference;
+import org.apache.spark.sql.connector.expressions.IdentityTransform;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.types.StructType;
@@ -64,7 +65,7 @@ public final class LibraryTable implements SupportsRead {
 
     @Override
     public Transform[] partitioning() {
-        return table.partitionKeys().stream().map(Expressions::identity).toArray(Transform[]::new);
+        return table.partitionKeys().stream().map(FieldReference::column).map(IdentityTransform::new).toArray(Transform[]::new);
     }
 
     @Override

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.SpecialFields;
-import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.FieldReference;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
@@ -30,7 +30,7 @@ final class RowChanges {
     }
 
     private static NamedReference[] columns(List<String> names) {
-        return names.stream().map(Expressions::column).toArray(NamedReference[]::new);
+        return names.stream().map(FieldReference::column).toArray(NamedReference[]::new);
     }
 
     private abstract static class Operation implements RowLevelOperation {
@@ -85,7 +85,7 @@ final class RowChanges {
         public NamedReference[] requiredMetadataAttributes() {
             FileStoreTable of = table.rows.table;
             return of.rowType().getFieldNames().stream().filter(name -> !of.primaryKeys().contains(name))
-                    .map(name -> Expressions.column(ChangeColumns.BEFORE + name)).toArray(NamedReference[]::new);
+                    .map(name -> FieldReference.column(ChangeColumns.BEFORE + name)).toArray(NamedReference[]::new);
         }
     }
 

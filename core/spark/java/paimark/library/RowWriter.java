@@ -36,6 +36,7 @@ final class RowWriter implements DataWriter<InternalRow> {
     private final RowsForPaimon.OfRow row;
     /** The columns that may not be null, by their places in the table. */
     private final int[] required;
+    private final OldMoments moments;
     /** The place of the column that tells what becomes of a row; -1: the table has none. */
     private final int kind;
     private final RowBuckets buckets;
@@ -63,6 +64,7 @@ final class RowWriter implements DataWriter<InternalRow> {
         row = new RowsForPaimon.OfRow(type, places(type, of.columns));
         required = type.getFields().stream().filter(field -> !field.type().isNullable())
                 .mapToInt(field -> type.getFieldIndex(field.name())).toArray();
+        moments = new OldMoments(table);
         kind = of.table.coreOptions().rowkindField().map(type::getFieldIndex).orElse(-1);
         numbers = of.isLowest ? new LowestNumbers(write) : null;
         buckets = RowBuckets.of(of.table, of.replacing, of.postponed, disk, this::put);
@@ -116,6 +118,7 @@ final class RowWriter implements DataWriter<InternalRow> {
                 throw new IOException("Column " + column.name() + " may not be null. Give every row a value.");
             }
         }
+        moments.requireKept(row);
         if (kind >= 0) {
             requireKind(row);
         }
