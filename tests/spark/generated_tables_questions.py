@@ -150,7 +150,7 @@ def summary(random: Random, columns: Sequence[Column], rows: Sequence[Sequence[P
         )
         for name, index in (("min", 0), ("max", -1)):
             selected.append(f"{name}({quoted(column.name)}) AS {name}{place}")
-            made.append(Column(f"{name}{place}", column.type))
+            made.append(Column(f"{name}{place}", column.type, word=column.word))
             told.append(there[index] if there else None)
     return Summary(", ".join(selected), asked, tuple(made), told)
 

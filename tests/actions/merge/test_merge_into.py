@@ -151,7 +151,7 @@ def _gone(request: pytest.FixtureRequest) -> Iterator[None]:
         shutil.rmtree(request.getfixturevalue("engine_warehouse") / "into.db", ignore_errors=True)
 
 
-@pytest.mark.parametrize("table", ["events", "orders"], indirect=True)
+@pytest.mark.parametrize("table", ["events", pytest.param("orders", marks=pytest.mark.long)], indirect=True)
 def test_rows_come_once_whichever_way_they_went(with_engine: Context, table: TablePath) -> None:
     main, fix, release = (counted(with_engine, table, each) for each in ("", "fix", "release"))
     merged(with_engine, table, "fix", "release")
@@ -197,6 +197,10 @@ def test_conflicts_with_another_branch_are_chosen_as_with_main(
     with pytest.raises(Refused, match="1 key changed in branch release and in branch fix, to different rows"):
         merged(with_engine, table, "fix", "release")
     given, path = {"name": "fix", "into": "release"}, tmp_path / "conflicts"
+    check = tmp_path / "checks.sql"
+    check.write_text("SELECT * FROM {main} WHERE order_id = 200;")
+    plan = planned(with_engine, "merge-branch", table=table, on_conflict="main", check=str(check), **given)
+    assert refused(plan) == ["check-fails"], "the target has it, and main has not"
     between = conflicting(with_engine, table, given)
     assert "fix at snapshot 7, release at 7, base 5" in between.title
     assert write_conflicts(with_engine, between, str(path), lambda line: None) == (1, 0)

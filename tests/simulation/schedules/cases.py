@@ -217,6 +217,12 @@ CASES = (
     ),
     Case("fast-forward of a branch", "merge-branch", {"name": "b", "into": "c"}, (*_BRANCH, _C)),
     Case("merge into a branch", "merge-branch", {"name": "b", "into": "c"}, _TWO),
+    Case(
+        "merge into a branch that moves",
+        "merge-branch",
+        {"name": "b", "into": "c"},
+        (*_TWO, _others_are_faster),
+    ),
     Case("merge of main into a branch", "merge-branch", {"name": "main", "into": "b"}, _BRANCH),
     Case(
         "merge by key into a branch",

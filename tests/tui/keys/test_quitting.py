@@ -10,15 +10,16 @@ from tests.tui.driving import at_events, at_orders, sitting
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-@pytest.mark.parametrize("tab", list("12345678"))
 async def test_the_last_line_ends_with_help_and_quitting_everywhere(
-    warehouse: Path, size: tuple[int, int], tab: str
+    warehouse: Path, size: tuple[int, int]
 ) -> None:
     async with at_orders(warehouse, size) as console:
-        await console.press(tab)
-        help_ = "f1" if tab == "6" else "?"
-        await console.sees(f"[{tab} ", f"  {help_} keys  ^q quit")
-        assert console.text.rstrip().endswith(f"  {help_} keys  ^q quit")
+        # Last the one with an editor, in which digits are text.
+        for tab in "12345786":
+            await console.press(tab)
+            help_ = "f1" if tab == "6" else "?"
+            await console.sees(f"[{tab} ", f"  {help_} keys  ^q quit")
+            assert console.text.rstrip().endswith(f"  {help_} keys  ^q quit")
 
 
 @pytest.mark.parametrize("width", [30, 40, 60])

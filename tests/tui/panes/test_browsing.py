@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -296,32 +297,32 @@ async def test_the_cursor_stays_on_a_branch_that_is_viewed(warehouse: Path) -> N
         await console.sees("orders › main", "[3 Branches]", "branch later", "3 of 3")
 
 
-@pytest.mark.parametrize(
-    ("tab", "key", "reason"),
-    [
-        ("2", "x", "Go to a savepoint: there is none here to delete"),
-        ("3", "R", "Go to a branch: main is main already"),
-        ("3", "m", "Go to a branch: main is what a branch is merged into"),
-        ("3", "x", "Go to a branch: main can't be deleted"),
-        ("7", "R", "Go to a branch: main is main already"),
-        ("7", "T", "Go to a tag: there is none here to rename"),
-        ("8", "m", "Go to a branch: main is what a branch is merged into"),
-    ],
-)
-async def test_a_key_pressed_twice_on_a_row_without_its_object_opens_no_empty_dialog(
-    warehouse: Path, tab: str, key: str, reason: str
-) -> None:
+async def test_a_key_pressed_twice_on_a_row_without_its_object_opens_no_empty_dialog(warehouse: Path) -> None:
     """The second press would be the name of a branch or tag."""
     async with at_orders(warehouse, (100, 24)) as console:
-        await console.press(tab)
-        pane = console.app.browse.pane
-        assert isinstance(pane, RecordPane)
-        await console.until(
-            lambda: not pane.key_waits_for(f"act.{key}") and pane.is_of(console.app.browse.target)
-        )
-        await console.press(key, key)
-        await console.sees(reason)
-        assert console.app.screen is console.app.browse
+        for tab, key, reason in (
+            ("2", "x", "Go to a savepoint: there is none here to delete"),
+            ("3", "R", "Go to a branch: main is main already"),
+            ("3", "m", "Go to a branch: main is what a branch is merged into"),
+            ("3", "x", "Go to a branch: main can't be deleted"),
+            ("7", "R", "Go to a branch: main is main already"),
+            ("7", "T", "Go to a tag: there is none here to rename"),
+            ("8", "m", "Go to a branch: main is what a branch is merged into"),
+        ):
+            await console.press(tab)
+            await console.sees(f"[{tab} ")
+            await console.until(partial(_is_read, console, key))
+            await console.press(key, key)
+            await console.sees(reason)
+            assert console.app.screen is console.app.browse
+            console.app.browse.key_bar.hush()
+            await console.loses(reason)
+
+
+def _is_read(console: Sitting, key: str) -> bool:
+    pane = console.app.browse.pane
+    assert isinstance(pane, RecordPane)
+    return not pane.key_waits_for(f"act.{key}") and pane.is_of(console.app.browse.target)
 
 
 async def test_the_key_bar_offers_no_comparison_where_no_row_is(warehouse: Path) -> None:
