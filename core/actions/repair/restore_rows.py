@@ -163,7 +163,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost="one commit, through Spark",
         refusals=tuple(refusals),
         undo=table.undo,
-        until="somebody changes the same rows",
+        until="there is a new commit",
     )
 
 

@@ -168,7 +168,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost=_cost(steps),
         refusals=tuple(refusals),
         undo=table.undo,
-        until="somebody changes the same rows",
+        until="there is a new commit",
     )
 
 
