@@ -16,8 +16,16 @@ import msgspec
 
 from paimark.core.actions.change.change import Landed
 from paimark.core.actions.context import Counting, Progress, Remark
-from paimark.core.actions.tables.places import COPIED, Copied, Places
-from paimark.core.actions.tables.walking import SCHEMAS, files_of, is_of_schemas, joined, walked
+from paimark.core.actions.tables.places import (
+    COPIED,
+    SCHEMAS,
+    Copied,
+    Places,
+    files_of,
+    is_of_schemas,
+    joined,
+    walked,
+)
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.figures import counted

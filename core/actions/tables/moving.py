@@ -16,7 +16,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Refusal, Step, raise_first
 from paimark.core.actions.said import consumers_of, job_that_writes, unit_in
 from paimark.core.actions.tables.copying import CopiedMove
-from paimark.core.actions.tables.walking import walked
+from paimark.core.actions.tables.places import walked
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted, duration, listed, size
 from paimark.core.storage.files import Files

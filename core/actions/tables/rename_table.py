@@ -21,7 +21,7 @@ from paimark.core.actions.tables.moving import (
     state_of,
     what_it_has,
 )
-from paimark.core.actions.tables.walking import holds_anything
+from paimark.core.actions.tables.places import holds_anything
 from paimark.core.quoting import quoted
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import moves_directories

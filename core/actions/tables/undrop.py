@@ -21,7 +21,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.tables.moving import TableMove, moves, what_it_has
-from paimark.core.actions.tables.walking import joined, walked
+from paimark.core.actions.tables.places import joined, walked
 from paimark.core.errors import Corrupt
 from paimark.core.figures import minute
 from paimark.core.storage.files import Files, read_if_there
