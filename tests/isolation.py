@@ -13,7 +13,6 @@ import pytest
 # A variable with the directory for what is compiled.
 KEPT = "PAIMARK_TESTS_KEPT"
 _HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
-_ARCHIVING = pytest.StashKey["subprocess.Popen[bytes]"]()
 _BELOW_HOME = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_STATE_HOME": ".local/state",
@@ -48,12 +47,11 @@ def _keep_java(config: pytest.Config, place: Path) -> None:
         kept.chmod(0o700)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(kept)
-        is_first = not hasattr(config, "workerinput") and not any(kept.glob("*.jsa"))
-        if is_first and config.getoption("numprocesses", None):
-            config.stash[_ARCHIVING] = subprocess.Popen([sys.executable, "-m", "tests.java_archive"])
+        if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
+            subprocess.run(
+                [sys.executable, "-m", "tests.java_archive"], stderr=subprocess.DEVNULL, check=False
+            )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if _ARCHIVING in config.stash:
-        config.stash[_ARCHIVING].wait()
     config.stash[_HOME].cleanup()
