@@ -249,9 +249,9 @@ class DeleteBranch(Change[DeleteBranchState]):
         return [Step("delete", branch, "and the files that only it kept, as far as they are there")]
 
 
-def _agreed(journaled: JournaledChange) -> Agreed | None:
-    """What a person agreed to lose; None if the journal is of an earlier version, which does not tell."""
-    return journaled.noted(COMMITTED, Agreed) if journaled.data_of(COMMITTED) is not None else None
+def _agreed(journaled: JournaledChange) -> Agreed:
+    """What a person agreed to lose, once that is decided."""
+    return journaled.all_noted(COMMITTED, Agreed)[-1]
 
 
 def find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
