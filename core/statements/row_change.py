@@ -72,6 +72,10 @@ class RowChanges(RowStatement):
     def removes_rows(self) -> bool:
         return True
 
+    @property
+    def may_go_on(self) -> bool:
+        return True
+
     def refusals(self, context: Context, schema: TableSchema) -> list[Refusal]:
         rules = change_rules(schema, self.change.command)
         more = [Refusal(f"{self.table.full_name} {each.reason}", each.hint) for each in rules]

@@ -15,7 +15,13 @@ import msgspec
 
 from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
-from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
+from paimark.core.actions.checks import (
+    fingerprint,
+    integer_argument,
+    read_only_refusals,
+    require_allowed,
+    require_unmoved,
+)
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
@@ -23,7 +29,7 @@ from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.said import may_be_overwritten
-from paimark.core.errors import FileMissing, Refused
+from paimark.core.errors import FileMissing, NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.spark.datasource.scan import require_counts
@@ -137,6 +143,11 @@ class RowStatement(ABC):
     def removes_rows(self) -> bool:
         """Whether rows go. Then it is planned, and committed, on one snapshot."""
 
+    @property
+    def may_go_on(self) -> bool:
+        """Whether others may commit other rows after that snapshot."""
+        return False
+
     def refusals(self, context: Context, schema: TableSchema) -> list[Refusal]:
         """Why it can't write to such a table."""
         return writing_refusals(self.table, schema, context.options)
@@ -217,7 +228,7 @@ class RowStatement(ABC):
         """Run it, and yield the engine's events; return the outcome. Raises as `apply`."""
         require_allowed(context, plan)
         started = context.clock()
-        state = self._state(context.files)
+        state = self._state(context.files, self._head_of(plan))
         root, schema, head = state.root, state.schema, state.head
         pinned: str | None = None
         if self.removes_rows:
@@ -278,9 +289,18 @@ class RowStatement(ABC):
         left = "".join(f"; {text}" for _, text in left_out(schema.options, "rows"))
         return f"Committed snapshot {snapshot} of {label}{self.done(facts)}{left}"
 
-    def _state(self, files: Files) -> WrittenState:
+    def _state(self, files: Files, at: int | None = None) -> WrittenState:
+        """As it is, or was at the snapshot of a plan. Raises `Refused` if that is gone."""
         root = branch_root(files, self.table, self.branch)
-        return WrittenState(root, Lineage(files, root).require_schema(), choose(files, root, None))
+        try:
+            head = choose(files, root, at)
+        except NotFound as error:
+            raise Refused(error.message, "It was there when the plan was made: make a new plan.") from error
+        return WrittenState(root, Lineage(files, root).require_schema(), head)
+
+    def _head_of(self, plan: Plan) -> int | None:
+        """The snapshot whose rows are changed, as the plan saw them; None for the newest."""
+        return (integer_argument(plan.arguments, "head") or None) if self.may_go_on else None
 
 
 def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:

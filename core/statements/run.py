@@ -26,7 +26,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import table_exists
 from paimark.core.table.lineage.notes import Note
-from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.sql import message_of, read_statement
 from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.resolving import require_versions
 from paimark.core.travel.statements.inserts import COMMANDS
@@ -188,7 +188,17 @@ def is_unsupported(statement: Statement) -> bool:
 
 
 def action_call(statement: Statement, database: str | None) -> tuple[ActionCall, RowStatement | None]:
-    """The action of a statement; also the statement, if it writes rows. Raises `StatementFailed`."""
+    """The action of a statement; also the statement, if it writes rows. Raises `StatementFailed`.
+
+    The comment before it that tells why is its message.
+    """
+    called, rows = _action_call(statement, database)
+    if (said := message_of(statement)) is not None:
+        called = dataclasses.replace(called, arguments={"message": said, **called.arguments})
+    return called, rows
+
+
+def _action_call(statement: Statement, database: str | None) -> tuple[ActionCall, RowStatement | None]:
     if is_of_table(statement):
         from paimark.core.statements.tables import action_of_table_statement
 

@@ -61,6 +61,7 @@ STORIES = {
         stories.a_job_commits_to_an_archive_before_its_undo_is_recovered
     ),
     "a-rollback-counts-that-was-taken-back": stories.another_engine_takes_a_rollback_of_a_merge_back,
+    "nothing-stands-against-an-undo": stories.a_protected_tag_is_in_the_way_of_an_undo,
     "engines-make-tags-of-branches": stories.a_job_on_a_branch_makes_tags_by_itself,
     "a-branch-stands-on-a-tag-of-engines": stories.an_engine_deletes_the_tag_that_a_branch_stands_on,
 }

@@ -76,6 +76,8 @@ class World:
         self.hdfs_replaces_in_two_steps = False
         # Files that dead or failed writers left.
         self.litter: set[str] = set()
+        # The rows of the last check of each actor.
+        self.checked: dict[Actor, Rows] = {}
         # The number of commits that others make between the plan of the next rewrite and its own commit.
         self.faster_commits = 0
         # Commits whose files a stock expiry began to delete, each with its round.

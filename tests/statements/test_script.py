@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from paimark.core.errors import PaimarkError, Refused, StatementFailed
+from paimark.core.errors import PaimarkError, Refused, StatementFailed, UsageError
+from paimark.core.statements.run import action_call
 from paimark.core.statements.script import Numbered, naming, read_script, require_allowed
+from paimark.core.travel.parse.sql import read_statement
 
 
 @pytest.mark.parametrize(
@@ -82,3 +84,19 @@ def test_each_statement_with_its_action_is_asked_about() -> None:
         lambda statement, called: asked.append((statement.kind, called.action.name if called else "")),
     )
     assert asked == [("query", ""), ("overwrite", "insert-overwrite"), ("call", "delete-tag")]
+
+
+def test_the_comment_before_a_statement_that_tells_why_is_its_message() -> None:
+    script = read_script(
+        "-- message: late orders\nINSERT INTO d.t VALUES (1);\nINSERT INTO d.t VALUES (2);\n"
+        "/* -- message: no\n-- message: none */ DELETE FROM d.t WHERE k = 1;\n"
+        "-- Why?\n  -- Message:  doubled \nCALL sys.create_tag('d.t', 'v1')"
+    )
+    called = [action_call(each.statement, None)[0].arguments.get("message") for each in script]
+    assert called == ["late orders", None, None, "doubled"]
+    # Positions are those of the text.
+    assert [each.statement.tokens[0].text for each in script] == ["INSERT", "INSERT", "DELETE", "CALL"]
+    one = read_statement("-- message: why\nCALL sys.create_tag('d.t', 'v1', message => 'because')")
+    assert action_call(one, None)[0].arguments["message"] == "because"
+    with pytest.raises(UsageError, match="has 2 messages"):
+        action_call(read_statement("--message:a\n--message:b\nDELETE FROM d.t"), None)

@@ -50,6 +50,12 @@ class ArrowRows:
     def batches(self) -> Sequence[Any]:
         return self._batches
 
+    @property
+    def zone(self) -> str | None:
+        """The zone in which moments are shown; None if no column has any."""
+        types = (field.type for batch in self._batches[:1] for field in batch.schema)
+        return next((zone for each in types if (zone := getattr(each, "tz", None))), None)
+
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 

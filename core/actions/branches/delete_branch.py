@@ -249,9 +249,9 @@ class DeleteBranch(Change[DeleteBranchState]):
         return [Step("delete", branch, "and the files that only it kept, as far as they are there")]
 
 
-def _agreed(journaled: JournaledChange) -> Agreed | None:
-    """What a person agreed to lose; None if the journal is of an earlier version, which does not tell."""
-    return journaled.noted(COMMITTED, Agreed) if journaled.data_of(COMMITTED) is not None else None
+def _agreed(journaled: JournaledChange) -> Agreed:
+    """What a person agreed to lose, once that is decided."""
+    return journaled.all_noted(COMMITTED, Agreed)[-1]
 
 
 def find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
@@ -411,10 +411,14 @@ def _unread(context: Context, root: Root) -> list[Item]:
 
 def _in_main(files: Files, main: Root, root: Root) -> Snapshot | None:
     """The newest snapshot of the branch that main has, by a merge or from before the fork; None: unknown."""
+    target, branch = (Side(files, each, ancestors_only=True) for each in (main, root))
     try:
-        return base_of(files, Side(files, main, ancestors_only=True), Side(files, root, ancestors_only=True))[
-            0
-        ]
+        base = base_of(files, target, branch)
+        if base.root == root:
+            return base.state
+        # What it has from others tells nothing of its own commits.
+        fork = find_fork(target, branch).snapshot_id
+        return None if fork is None else branch.record(fork)
     except (Refused, Corrupt, FileMissing):
         return None
 

@@ -89,14 +89,12 @@ class Late(NamedTuple):
         return frozenset([*(root.snapshot(each.id) for each in self.commits), *map(root.tag, self.tags)])
 
 
-def came_since(files: Files, root: Root, agreed: Agreed | None, origin: Root | None = None) -> Late:
-    """What came to a branch later. Raises `Corrupt`. A journal of an earlier version does not tell `agreed`.
+def came_since(files: Files, root: Root, agreed: Agreed, origin: Root | None = None) -> Late:
+    """What came to a branch later. Raises `Corrupt`.
 
     What another engine has deleted since is no reason to keep the rest. `origin` has the same commits: if a
     job rolled the branch back, its commits have ids that were there before, and differ from those.
     """
-    if agreed is None:
-        return Late()
     first = agreed.head.id if agreed.head else 0
     there = _commits(files, root, [each for each in snapshot_ids(files, root) if each >= first])
     later = (each for each in there if agreed.head is None or not agreed.head.is_of(each))
@@ -106,7 +104,7 @@ def came_since(files: Files, root: Root, agreed: Agreed | None, origin: Root | N
 
 
 def last_look(
-    context: Context, root: Root, agreed: Agreed | None, progress: Progress, origin: Root | None = None
+    context: Context, root: Root, agreed: Agreed, progress: Progress, origin: Root | None = None
 ) -> Late:
     """What came to a marked branch until now. From now on, jobs on it fail at their next commit.
 

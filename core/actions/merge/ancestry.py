@@ -126,9 +126,15 @@ class Ancestry:
         }
         for label in sorted(common):
             point, others = common[label], {name: each for name, each in common.items() if name != label}
-            if any(self.has(name, each).get(label, _NONE).id >= point.id for name, each in others.items()):
+            if any(self._is_within(label, point, self.has(name, each)) for name, each in others.items()):
                 del common[label]
         return common
+
+    def _is_within(self, label: str, point: Point, states: States) -> bool:
+        """Whether one of the states has this one: branches share the states before their fork."""
+        return states.get(label, _NONE).id >= point.id or any(
+            each.id >= point.id and self.is_in(name, point) for name, each in states.items()
+        )
 
 
 _NONE = Point(id=-1, delta_manifest_list="")

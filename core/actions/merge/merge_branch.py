@@ -225,6 +225,9 @@ def _kept(survey: Survey, safety: int | None) -> str:
 def _headline(files: Files, table: TablePath, survey: Survey, up_to: int | None) -> str:
     name = f"{place_of(files, survey.branch.root)}{_up_to(up_to)}"
     count = counted(survey.branch.snapshot.id - survey.base.id, "commit")
+    if survey.base_root != survey.branch.root:
+        # The base is a state that the branch has from others, whose ids count other commits.
+        return f"Merge what {name} changed into {survey.start.place} of {table.full_name}."
     place = survey.start.place
     if survey.kind == "fast-forward":
         return f"Move {place} of {table.full_name} on along {name}, by {count}."

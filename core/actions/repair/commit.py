@@ -48,7 +48,10 @@ def apply_repair(
     find: Callable[[], tuple[RewriteBase, str]],
     order: Callable[[RewriteBase], Repair],
 ) -> Outcome:
-    """Find the state of the plan again, with its fingerprint, and make the commit. Raises `Refused`."""
+    """Find the state of the plan again, with its fingerprint, and make the commit. Raises `Refused`.
+
+    Jobs may have committed since: the commit is refused if they changed the same rows.
+    """
     require_allowed(context, plan)
     started, table = context.clock(), parse_table_name(plan.table)
     if plan.empty:

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from paimark.core.actions.checks import fingerprint, required_text, text_argument
+from paimark.core.actions.checks import fingerprint, integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.conflict_lines import EDIT
 from paimark.core.actions.merge.resolution import Between
@@ -100,6 +100,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     made: dict[str, str | int | bool | None] = {
         **{name: text_argument(arguments, name) for name in ("file", "read_at", "branch")},
         "digest": seen.digest,
+        "head": start.head.snapshot.id,
     }
     refusals = writing_repairs(context, start)
     found, changes = Found(), list[dict[str, Any]]()
@@ -111,7 +112,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     decided = decision(context, {} if refusals else given, seen.repair)
     made |= decided.arguments | {"conflicts": found.number(CONFLICT) > 0}
     made["on_conflict"] = text_argument(arguments, "on_conflict")
-    since = f"since snapshot {seen.read.id}, when it was read"
+    since = "since it was read" if seen.queries.were else f"since snapshot {seen.read.id}, when it was read"
     refusals += [*decided.refusals, *decided.refused(found, since)]
     if is_known and not refusals and not decided.changes(found):
         said = f"{place} has these rows already" if not changes else f"{place} stays as it is"
@@ -138,7 +139,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Raises `Refused` if anything moved since the plan was made."""
+    """Raises `Refused` if anything moved since the plan was made, but for later commits to other rows."""
     seen = _seen(context.files, parse_table_name(plan.table), plan.arguments)
     decided = decision(context, {} if plan.empty else _in_words_of_repairs(plan.arguments), seen.repair)
 
@@ -159,7 +160,7 @@ def conflicting(context: Context, table: TablePath, arguments: Mapping[str, obje
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Edits:
     path, branch = required_text(arguments, "file"), text_argument(arguments, "branch")
     root = branch_root(files, table, branch)
-    start = start_in(files, root, is_main=branch is None)
+    start = start_in(files, root, is_main=branch is None, at=integer_argument(arguments, "head"))
     if not start.schema.primary_keys:
         raise Refused(
             f"{table.full_name} has no primary key: nothing names a single row", "Use UPDATE and DELETE."

@@ -22,11 +22,13 @@ class EditedRows(KeyedChanges):
     """`BASE` has the rows as they were read, `NOW` those of now; `where` is true of each that is edited.
 
     A row that is not as it was read is in conflict. `kinds` are Spark's types of columns that can be edited.
+    If the edits have cells as they `were`, those stand in for the ones of `BASE`.
     """
 
     kinds: Mapping[str, str]
     places: Mapping[str, int]
     where: str
+    were: bool = False
 
     @classmethod
     def of(cls, schema: TableSchema, edits: Sequence[RowEdit]) -> EditedRows:
@@ -38,7 +40,9 @@ class EditedRows(KeyedChanges):
             conditions.append(f"{quoted(key)} IN ({', '.join(values)})")
         names = [field.name for field in schema.fields]
         places = {name: place for place, name in enumerate(names)}
-        return cls(schema.primary_keys, names, [], types, places, " AND ".join(conditions) or "true")
+        were = any(each.was is not None for each in edits)
+        where = " AND ".join(conditions) or "true"
+        return cls(schema.primary_keys, names, [], types, places, where, were)
 
     @property
     def pairs(self) -> str:
@@ -48,9 +52,9 @@ class EditedRows(KeyedChanges):
             f"{self._cast(f'e.k.c{self.places[key]}', key)} AS {quoted(key)}" for key in self.keys
         )
         return (
-            f"WITH edits AS (SELECT struct({key}) AS k, e.w AS w, e.m AS m FROM "
-            f"(SELECT from_json(line, '{shape}m MAP<STRING, STRING>') AS e FROM {EDITS})), "
-            "pairs AS (SELECT edits.*, b.r AS base, n.r AS now FROM edits "
+            f"WITH edits AS (SELECT struct({key}) AS k, e.w AS w, e.m AS m, e.o AS o FROM (SELECT "
+            f"from_json(line, '{shape}m MAP<STRING, STRING>, o MAP<STRING, STRING>') AS e FROM {EDITS})), "
+            f"pairs AS (SELECT edits.*, {self._base} AS base, n.r AS now FROM edits "
             f"LEFT JOIN ({self._rows(BASE)}) b ON edits.k = b.k "
             f"LEFT JOIN ({self._rows(NOW)}) n ON edits.k = n.k)"
         )
@@ -80,14 +84,23 @@ class EditedRows(KeyedChanges):
         key, row = (", ".join(map(quoted, names)) for names in (self.keys, self.columns))
         return f"SELECT struct({key}) AS k, struct({row}) AS r FROM {view} WHERE {self.where}"
 
+    @property
+    def _base(self) -> str:
+        if not self.were:
+            return "b.r"
+        cells = ", ".join(f"{self._of('o', name, 'b.r')} AS {quoted(name)}" for name in self.columns)
+        return f"IF(o IS NULL OR b.r IS NULL, b.r, struct({cells}))"
+
     def _cell(self, name: str) -> str:
-        if name in self.keys:
-            return f"k.{quoted(name)}"
-        was = f"base.{quoted(name)}"
+        return f"k.{quoted(name)}" if name in self.keys else self._of("m", name, "base")
+
+    def _of(self, cells: str, name: str, row: str) -> str:
+        """A column's text among these cells as its value, or else that of a row."""
+        was = f"{row}.{quoted(name)}"
         if name not in self.kinds:
             return was
         place = f"'c{self.places[name]}'"
-        return f"IF(map_contains_key(m, {place}), {self._cast(f'm[{place}]', name)}, {was})"
+        return f"IF(map_contains_key({cells}, {place}), {self._cast(f'{cells}[{place}]', name)}, {was})"
 
     def _cast(self, text: str, name: str) -> str:
         return f"CAST({text} AS {self.kinds[name]})"

@@ -1,7 +1,8 @@
 """A file of edited rows, a JSON object a line, with each value typed by its column.
 
 `{"key": {"id": 42}, "set": {"price": 5.00}}` changes cells, `{"key": ..., "add": {...}}` adds a row, and
-`{"key": ..., "delete": true}` takes one away. Null is NULL, and "" an empty text.
+`{"key": ..., "delete": true}` takes one away. Null is NULL, and "" an empty text. `"was": {...}` beside it
+has cells as they were read: a row with others is in conflict.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -28,13 +29,14 @@ from paimark.core.table.definition.column_types import (
 from paimark.core.table.names import near_names
 from paimark.core.table.records import DECODE_ERRORS, TableSchema
 from paimark.core.text import quoted_if_unclear
+from paimark.core.travel.times import zone_of
 from paimark.core.working_directory import as_text, read_named
 
 # More are no edits by hand, and each key is named in the statement.
 MOST_EDITS = 1000
 _BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_EXACT: Final = (*WHOLE, *_DECIMALS, *FRACTIONS, *TEXTS, "BOOLEAN", "DATE", "TIMESTAMP")
+_EXACT: Final = (*WHOLE, *_DECIMALS, *FRACTIONS, *TEXTS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
 _MICROS = 6
 _MOST_FLOAT = 3.4028234663852886e38
 
@@ -51,15 +53,17 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_default
     set: _Cells | None = None
     add: _Cells | None = None
     delete: bool = False
+    was: _Cells | None = None
 
 
 @dataclass(frozen=True)
 class RowEdit:
-    """`word` is set, add or delete; `cells` are by column, those of the key apart."""
+    """`word` is set, add or delete; `cells` are by column, those of the key apart, and `was` old ones."""
 
     key: Texts
     word: str
     cells: Texts
+    was: Texts | None = None
 
 
 def read_edits(path: str, schema: TableSchema) -> list[RowEdit]:
@@ -108,11 +112,10 @@ def cell_text(schema: TableSchema, name: str, text: str | None) -> str | None:
 def why_not(kind: str) -> str:
     """Why values of a type can't be edited; empty if they can."""
     column = ColumnType.of(kind)
-    if column.name == "TIMESTAMP_LTZ":
-        return "its text depends on the zone of who reads it"
     if column.name not in _EXACT or "<" in kind:
         return "its text is not exact"
-    return "Spark has no nanoseconds" if column.name == "TIMESTAMP" and column.fraction > _MICROS else ""
+    is_time = column.name in ("TIMESTAMP", "TIMESTAMP_LTZ")
+    return "Spark has no nanoseconds" if is_time and column.fraction > _MICROS else ""
 
 
 def why_no_key(schema: TableSchema) -> str:
@@ -127,7 +130,37 @@ def why_no_key(schema: TableSchema) -> str:
 def spark_type(kind: object) -> str:
     """The name of a type in Spark's SQL."""
     text = str(nullable(type_text(kind)))
-    return "TIMESTAMP_NTZ" if ColumnType.of(text).name == "TIMESTAMP" else text
+    return {"TIMESTAMP": "TIMESTAMP_NTZ", "TIMESTAMP_LTZ": "TIMESTAMP"}.get(ColumnType.of(text).name, text)
+
+
+def is_local_time(kind: object) -> bool:
+    """Whether values of a type are moments, shown in the zone of who reads them."""
+    return ColumnType.of(type_text(kind)).name == "TIMESTAMP_LTZ"
+
+
+def in_zone(text: str, zone: str) -> str:
+    """The text of a moment with an offset: one without is of that zone. Others stay as they are.
+
+    Raises `UsageError` for a time that the zone skips, or has twice.
+    """
+    try:
+        local = datetime.fromisoformat(text.strip())
+        if local.tzinfo is not None:
+            return text
+        first, second = (local.replace(tzinfo=zone_of(zone), fold=fold) for fold in (0, 1))
+        back = first.astimezone(UTC).astimezone(first.tzinfo)
+    except (ValueError, OverflowError):
+        return text
+    if back.replace(tzinfo=None) != local:
+        raise UsageError(f"{zone} has no {text.strip()}: its clocks were put forward then", "")
+    if first.utcoffset() != second.utcoffset():
+        offsets = " or ".join(map(_offset, (first, second)))
+        raise UsageError(f"{zone} has {text.strip()} twice", f"Write {offsets} behind it.")
+    return f"{text.strip()}{_offset(first)}"
+
+
+def _offset(moment: datetime) -> str:
+    return moment.isoformat().removeprefix(moment.replace(tzinfo=None).isoformat())
 
 
 def lines_of(schema: TableSchema, edits: Sequence[RowEdit]) -> tuple[str, ...]:
@@ -137,7 +170,11 @@ def lines_of(schema: TableSchema, edits: Sequence[RowEdit]) -> tuple[str, ...]:
     def placed(cells: Texts) -> dict[str, str | None]:
         return {places[name]: value for name, value in cells.items()}
 
-    made = ({"k": placed(each.key), "w": each.word, "m": placed(each.cells)} for each in edits)
+    made = (
+        {"k": placed(each.key), "w": each.word, "m": placed(each.cells)}
+        | ({} if each.was is None else {"o": placed(each.was)})
+        for each in edits
+    )
     return tuple(msgspec.json.encode(each).decode() for each in made)
 
 
@@ -148,9 +185,11 @@ def _row_edit(schema: TableSchema, edit: Edit) -> RowEdit:
         raise UsageError(f"It has {' and '.join(words) or 'nothing to do'}", "Write one of set, add, delete.")
     [word] = words
     cells, keys = given[word] or {}, schema.primary_keys
+    if edit.was is not None and word == "add":
+        raise UsageError("A row that is added was nothing before", "Leave was out.")
     if edit.key.keys() != {*keys}:
         raise UsageError(f"Its key is not of {', '.join(keys)}", "Name each column of the key.")
-    if both := [name for name in cells if name in keys]:
+    if both := [name for name in (*cells, *(edit.was or {})) if name in keys]:
         raise UsageError(f"{both[0]} is in the key", "Another key is another row: delete one, and add one.")
     if word == "set" and not cells:
         raise UsageError("It sets nothing", "Name a column.")
@@ -159,7 +198,10 @@ def _row_edit(schema: TableSchema, edit: Edit) -> RowEdit:
         for field in schema.fields:
             if field.name not in (*keys, *texts) and type_text(field.type).endswith("NOT NULL"):
                 raise UsageError(f"A new row needs {field.name}", "")
-    return RowEdit(dict(_key(schema, edit.key)), word, texts)
+    old = None
+    if edit.was is not None:
+        old = {name: cell_text(schema, name, _plain(value)) for name, value in edit.was.items()}
+    return RowEdit(dict(_key(schema, edit.key)), word, texts, old)
 
 
 def _key(schema: TableSchema, key: _Cells) -> Iterator[tuple[str, str | None]]:
@@ -201,8 +243,14 @@ def _read(column: ColumnType, text: str) -> str:
         return text.lower()
     if column.name == "DATE":
         return date.fromisoformat(text).isoformat()
-    moment, fraction = datetime.fromisoformat(text), re.search(r"\.(\d+)$", text)
-    if moment.tzinfo is not None or len(fraction[1] if fraction else "") > min(column.fraction, _MICROS):
+    moment, fraction = datetime.fromisoformat(text), re.search(r"\.(\d+)", text)
+    if len(fraction[1] if fraction else "") > min(column.fraction, _MICROS):
+        raise ValueError(text)
+    if column.name == "TIMESTAMP_LTZ":
+        if moment.tzinfo is None:
+            raise UsageError(f"{text} has no zone", "Write 2026-05-01 12:00:00+02:00.")
+        moment = moment.astimezone(UTC)
+    elif moment.tzinfo is not None:
         raise ValueError(text)
     return moment.isoformat(" ")
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from paimark.core.actions.checks import fingerprint, required_text, text_argument
+from paimark.core.actions.checks import fingerprint, integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
@@ -168,7 +168,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Raises `Refused` if anything moved since the plan was made."""
+    """Raises `Refused` if anything moved since the plan was made, but for later commits to other rows."""
     seen = None if plan.empty else _seen(context.files, parse_table_name(plan.table), plan.arguments)
     repair = None if seen is None else seen.repair
     decided = decision(context, {} if plan.empty else plan.arguments, repair)
@@ -199,7 +199,7 @@ def conflicting(context: Context, table: TablePath, arguments: Mapping[str, obje
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Rows:
     name, branch = required_text(arguments, "from_version"), text_argument(arguments, "branch")
     root = branch_root(files, table, branch)
-    start = start_in(files, root, is_main=branch is None)
+    start = start_in(files, root, is_main=branch is None, at=integer_argument(arguments, "head"))
     where = meant_rows(start.schema, arguments)
     version = version_at(files, root, name.strip())
     then = Lineage(files, version.root).schema(version.snapshot.schema_id)

@@ -173,7 +173,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Raises `Refused` if anything moved since the plan was made."""
+    """Raises `Refused` if anything moved since the plan was made, but for later commits to other rows."""
     seen = _seen(context.files, parse_table_name(plan.table), plan.arguments) if not plan.empty else None
     repair = None if seen is None else seen.repair(context.files)
     decided = decision(context, {} if plan.empty else plan.arguments, repair)
@@ -206,7 +206,7 @@ def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _C
     if number is None:
         raise UsageError("snapshot is missing", "Give it as --snapshot.")
     root = branch_root(files, table, branch)
-    start = start_in(files, root, is_main=branch is None)
+    start = start_in(files, root, is_main=branch is None, at=integer_argument(arguments, "head"))
     commit = resolve_version(files, root, f"snapshot.{number}").snapshot
     if commit.commit_kind in ROWLESS or number == 1:
         return _Commit(start, commit, None)

@@ -138,6 +138,10 @@ class OverwriteMain(RewriteByBranch):
 def _lost(context: Context, survey: Survey) -> list[Item]:
     """Main's commits since the fork, or the last merge: the branch does not have them."""
     start = survey.start
+    if survey.base_root != survey.branch.root:
+        # The ids of a state that the branch has from others may count other commits.
+        text = f"what main has, and {survey.branch.root.label} has not. merge-branch brings both together"
+        return [Item("loses", text, "commits-leave-main", is_grave=True)]
     commits, unit = commits_between(survey.main_base, start.head.snapshot), unit_of(start.schema)
     if commits.number <= 0:
         return [nothing_lost("the branch has all of main's commits")]

@@ -22,7 +22,7 @@ from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.config import Settings
-from paimark.core.errors import Cancelled, FileMissing, PaimarkError, Refused, Unavailable
+from paimark.core.errors import Cancelled, FileMissing, NotFound, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
@@ -108,10 +108,16 @@ def start_of(files: Files, table: TablePath) -> RewriteBase:
     return start_in(files, main_root(files, table))
 
 
-def start_in(files: Files, root: Root, *, is_main: bool = True) -> RewriteBase:
-    """As `start_of`, of any branch."""
+def start_in(files: Files, root: Root, *, is_main: bool = True, at: int | None = None) -> RewriteBase:
+    """As `start_of`, of any branch. `at` is the snapshot of a plan, on which others may have committed since.
+
+    Raises `Refused` if it is gone.
+    """
     require_newest(files, root)
-    head = choose(files, root, None)
+    try:
+        head = choose(files, root, at)
+    except NotFound as error:
+        raise Refused(error.message, "It was there when the plan was made: make a new plan.") from error
     schema = Lineage(files, root).latest_schema()
     if head is None or schema is None:
         place = "main" if is_main else f"branch {root.label}"

@@ -102,7 +102,12 @@ def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) ->
         command = f"`paimark rollback {table.word} --to {version}`"
     else:
         command = _sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF '{version}'")
-    return f"{command} gives it the rows from before, without what came since."
+    rest = f"{command} gives it the rows from before, without what came since."
+    if before.id + 1 == edit.after.id and Side(files, root).record(edit.after.id) is not None:
+        of = [] if is_main else ["--branch", root.label]
+        revert = shell_line(["paimark", "revert", table.word, *of, "--snapshot", str(edit.after.id)])
+        return f"`{revert}` takes back that commit alone; {rest}"
+    return rest
 
 
 def _sql(statement: str) -> str:

@@ -84,6 +84,7 @@ def _target(
         commit_user=order.commit_user,
         note=order.note,
         head=order.head,
+        may_go_on=isinstance(statement, RowChange) and bool(order.head),
         known=known,
         operation=statement.action,
         statement=statement.sql,

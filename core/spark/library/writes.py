@@ -117,9 +117,16 @@ class LibraryWrites:
     def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
         """Commit what `run` changes: it gets Java's `TableWrite`, whose table statements change.
 
-        Raises as `write`, and Spark's error of a statement.
+        If others may go on beside it, they must not change rows of the same keys. Raises as `write`, and
+        Spark's error of a statement.
         """
-        write = self._filled(target, run, is_partial=False)
+
+        def fill(write: Any) -> None:
+            if target.may_go_on:
+                write.changeBeside()
+            run(write)
+
+        write = self._filled(target, fill, is_partial=False)
         counts = Counts(*write.counts())
         if write.isEmpty():
             return Changed(None, counts)

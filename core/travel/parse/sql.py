@@ -5,6 +5,7 @@ Spark's parser finds the tables of a statement, and the versions of each, when t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from paimark.core.travel.parse.tokens import Token, iter_tokens, keywords, token
 # Procedures of `sys` that answer with rows, and change nothing.
 QUESTIONS = ("when", "history", "blame", "holders", "check")
 _HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
+
+_MESSAGE = r"(?im)^[ \t]*--[ \t]*message:(.*)$"
 
 
 class Piece(NamedTuple):
@@ -39,23 +42,44 @@ def piece_of(text: str, start: int, end: int) -> Piece:
 def statements_of(text: str) -> list[Piece]:
     """The statements of a text, in order. If it has less than two, it is one piece, with its comments.
 
-    `BEGIN` begins a script of Spark's, which is one piece up to the end of the text.
+    Of several, each begins at its message, if it has one. `BEGIN` begins a script of Spark's, which is one
+    piece up to the end of the text.
     """
     spans: list[tuple[int, int]] = []
     first = last = None
     # The end of the last semicolon before a statement.
-    start = 0
+    start = ended = 0
     for token in iter_tokens(text):
         if token.text != ";" or (first is not None and first.upper == "BEGIN"):
             first, last = first or token, token
         elif first is not None and last is not None:
-            spans.append((first.start, last.end))
-            first = last = None
+            spans.append((_with_message(text, ended, first.start), last.end))
+            first, last, ended = None, None, token.end
         elif not spans:
-            start = token.end
+            start = ended = token.end
     if first is not None and last is not None:
-        spans.append((first.start, last.end))
+        spans.append((_with_message(text, ended, first.start), last.end))
     return [piece_of(text, *span) for span in spans] if len(spans) > 1 else [piece_of(text, start, len(text))]
+
+
+def _with_message(text: str, ended: int, start: int) -> int:
+    """Where the message of a statement that begins at `start` begins, or that; another one has `ended`."""
+    found = _messages(text[ended:start])
+    return ended + found[0].start() if found else start
+
+
+def message_of(statement: Statement) -> str | None:
+    """Why it is run, by a comment before it: `-- message: prices were wrong`. Raises `UsageError` for two."""
+    found = _messages(statement.sql[: statement.tokens[0].start]) if statement.tokens else []
+    if len(found) > 1:
+        raise UsageError(f"The statement has {len(found)} messages", "Leave one.")
+    return found[0][1].strip() if found else None
+
+
+def _messages(text: str) -> list[re.Match[str]]:
+    """Those of the comments before a statement. Within another comment it is none."""
+    found = re.finditer(_MESSAGE, text)
+    return [each for each in found if text.count("/*", 0, each.start()) == text.count("*/", 0, each.start())]
 
 
 def read_statement(sql: str) -> Statement:

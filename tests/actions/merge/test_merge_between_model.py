@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import event, example, given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paimark.core.actions.merge import history as merge_history
@@ -47,6 +49,7 @@ class Model:
     merges: dict[Root, tuple[int, int]] = field(default_factory=dict)
     made: int = 0
     was_undone: bool = False
+    may_refuse: bool = True
 
     def __post_init__(self) -> None:
         self.files.create(MAIN.schema(0), b"{}")
@@ -109,23 +112,20 @@ class Model:
                 return
             base = base_of(self.files, into, of, head)
         except Refused:
-            event("refused")
+            assert self.may_refuse, "refused"
             return
         before, is_own = self.at(target, self.heads[target]), base.root == source
         there, rows, had = self.of(before), self.of(head), self.of(base.state)
         if rows - had == had - rows or (head.id < base.state.id and is_own):
             return
         if had - rows:
-            event("removed rows")
             return
         if along and source != MAIN and is_own and point_of(base.state) == before:
             for each in range(before.id + 1, head.id + 1):
                 self.copy(source, target, each)
             made = point_of(head)
-            event("forward")
         else:
             made = self.write(target, there + (rows - had))
-            event("rows")
         now = self.of(made)
         assert max(now.values()) == 1, "a row came twice"
         if not self.was_undone:
@@ -183,3 +183,42 @@ def test_no_row_comes_twice_and_none_stays_out(steps: list[Step]) -> None:
         model = Model(LocalFiles(directory))
         for step in [*MADE, *steps]:
             model.do(step)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        # A branch is brought up to date with main, and merged into it later.
+        [("merge", 0, 1), ("merge", 1, 0), ("commit", 1, 0), ("merge", 0, 1), ("merge", 1, 0)],
+        # A release gets two branches, main the release, and a branch main.
+        [
+            ("merge", 1, 3),
+            ("merge", 2, 3),
+            ("merge", 3, 0),
+            ("merge", 0, 1),
+            ("merge", 0, 2),
+            ("merge", 1, 0),
+        ],
+        [("merge", 1, 2), ("merge", 0, 2), ("merge", 2, 0), ("commit", 1, 0), ("merge", 1, 0)],
+        [
+            ("merge", 1, 2),
+            ("merge", 1, 0),
+            ("merge", 2, 0),
+            ("merge", 0, 2),
+            ("merge", 0, 1),
+            ("merge", 1, 2),
+        ],
+    ],
+)
+def test_usual_ways_are_not_refused(steps: list[Step], tmp_path: Path) -> None:
+    model = Model(LocalFiles(str(tmp_path)), may_refuse=False)
+    for step in [*MADE, *OWN, *steps]:
+        model.do(step)
+
+
+def test_a_branch_that_went_along_another_gets_main(tmp_path: Path) -> None:
+    model = Model(LocalFiles(str(tmp_path)), may_refuse=False)
+    ways = [("forward", 1, 2), ("merge", 0, 2), ("merge", 2, 0), ("merge", 1, 0), ("merge", 0, 1)]
+    for step in [*MADE, ("commit", 1, 0), ("commit", 0, 0), *ways]:
+        model.do(step)
+    assert model.of(model.at(MAIN, model.heads[MAIN])) == Counter({0: 1, 2: 1, 4: 1})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.actions.repair.edits import cell_text, read_edits
+from paimark.core.actions.repair.edits import cell_text, in_zone, read_edits
 from paimark.core.errors import UsageError
 from paimark.core.table.records import SchemaField, TableSchema
 
@@ -45,6 +45,8 @@ SCHEMA = TableSchema(
         ("on", "TRUE", "true"),
         ("day", "2026-02-28", "2026-02-28"),
         ("at", "2026-02-28 10:00:00.125", "2026-02-28 10:00:00.125000"),
+        ("local", "2026-02-28 10:00:00.5+02:00", "2026-02-28 08:00:00.500000+00:00"),
+        ("local", "0001-01-02T00:00Z", "0001-01-02 00:00:00+00:00"),
         ("short", "äöü", "äöü"),
         ("fixed", "ä", "ä  "),
         ("short", "", ""),
@@ -70,7 +72,8 @@ def test_a_value_is_typed_by_its_column(name: str, text: str | None, read: str |
         ("short", "abcd", "is no value of short"),
         ("f", "1e39", "is no value of f"),
         ("nanos", "2026-02-28 10:00:00", "Spark has no nanoseconds"),
-        ("local", "2026-02-28 10:00:00", "depends on the zone"),
+        ("local", "2026-02-28 10:00:00", "2026-02-28 10:00:00 has no zone"),
+        ("local", "2026-02-28 10:00:00.1234567Z", "is no value of local"),
         ("bytes", "00", "its text is not exact"),
         ("must", None, "must can't be NULL"),
         ("id", None, "id can't be NULL"),
@@ -106,3 +109,15 @@ def test_a_file_with_what_is_no_edit_is_refused(tmp_path: Path, line: str, said:
     path.write_text(line, encoding="utf-8")
     with pytest.raises(UsageError, match=said):
         read_edits(str(path), SCHEMA)
+
+
+def test_a_moment_that_is_typed_without_an_offset_is_of_the_zone() -> None:
+    assert in_zone("2026-07-01 12:00", "Europe/Berlin") == "2026-07-01 12:00+02:00"
+    assert in_zone("2026-10-25 02:30+01:00", "Europe/Berlin") == "2026-10-25 02:30+01:00"
+    # What is no moment is refused as a value.
+    assert in_zone("soon", "Europe/Berlin") == "soon"
+    with pytest.raises(UsageError, match="Europe/Berlin has no 2026-03-29 02:30"):
+        in_zone("2026-03-29 02:30", "Europe/Berlin")
+    with pytest.raises(UsageError, match="has 2026-10-25 02:30 twice") as twice:
+        in_zone("2026-10-25 02:30", "Europe/Berlin")
+    assert twice.value.hint == "Write +02:00 or +01:00 behind it."

@@ -125,6 +125,7 @@ def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Contex
         f"then at snapshot {made}, now at {made + 1}"
     )
     assert refusal.hint == (
+        f"`paimark revert undone_followed.orders --snapshot {made}` takes back that commit alone; "
         f"`paimark rollback undone_followed.orders --to savepoint.{saved}` gives it the rows from before, "
         "without what came since."
     )
@@ -136,6 +137,7 @@ def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Contex
     assert stays.startswith(f"not: the last change, insert-into of snapshot {made} (")
     assert stays.endswith(
         "): its rows are followed by others. "
+        f"`paimark revert undone_followed.orders --snapshot {made}` takes back that commit alone; "
         f"`paimark rollback undone_followed.orders --to savepoint.{saved}` gives it the rows from before, "
         "without what came since."
     )
@@ -155,7 +157,7 @@ def test_an_insert_into_a_branch_is_taken_back_there(with_engine: Context) -> No
     scene.others("$branch_fix")
     [refusal] = scene.planned("undo").refusals
     assert refusal.reason.startswith("branch fix of undone_branch.orders moved since insert-into")
-    [_, command, rest] = refusal.hint.replace("\\`", "´").split("`")
+    [_, _, _, command, rest] = refusal.hint.replace("\\`", "´").split("`")
     assert rest == " gives it the rows from before, without what came since."
     # Unlike a shell, shlex leaves the escapes of these between double quotes.
     scene.run(shlex.split(command.replace("´", "`"))[2].replace("\\$", "$"))

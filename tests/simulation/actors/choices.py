@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from random import Random
 
-from paimark.core.table.layout import Root
+from paimark.core.table.layout import MAIN, Root
+from tests.simulation.actors.edits import WORDS
 from tests.simulation.actors.repairs import REPAIRS, condition
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import STATEMENTS
 from tests.simulation.judging import view
+from tests.simulation.judging.expected import another_name
+from tests.simulation.judging.protection import protected
 from tests.simulation.schedules.hazards import Hazard
 from tests.simulation.stock.expiry import StockMaintenance
 from tests.simulation.stock.writer import Kind
@@ -32,11 +35,15 @@ _ACTIONS = {
     "rescue-commits": 1,
     "compact": 2,
     **dict.fromkeys((*STATEMENTS, *REPAIRS), 2),
+    "try": 3,
+    "rename-branch": 1,
+    "protect": 1,
+    "unprotect": 2,
     "recover": 1,
 }
 # The actions that remove a root or its tags; and those that rename a root.
-_REMOVALS = ("delete-branch", "replace-main-branch", "undo", "rollback")
-_RENAMES = ("delete-branch", "undo")
+_REMOVALS = ("delete-branch", "rename-branch", "replace-main-branch", "undo", "rollback")
+_RENAMES = ("delete-branch", "rename-branch", "undo")
 _MOST_BRANCHES = 4
 Arguments = dict[str, object]
 
@@ -178,6 +185,8 @@ class Choices:
                 return {"id": pick.choice(self._saved())}
             case "delete-branch":
                 return {"name": self._branch(), "keep": pick.random() < 0.6}
+            case "rename-branch":
+                return {"name": (named := self._branch()), "to": another_name(named, world.number())}
             case "expire-snapshots":
                 return {"retain_last": pick.randint(1, 3), "branch": branch}
             case "merge-branch":
@@ -209,6 +218,31 @@ class Choices:
                 version = pick.choice([*tags, f"snapshot.{self._id(branch)}"])
                 where = condition(self._key(branch))
                 return {"branch": branch, "from_version": version, "where": where, "on_conflict": choice}
+            case "try":
+                word, value = pick.choice(STATEMENTS), world.number()
+                changed = {"statement": word, "key": self._key(None), "value": value}
+                publish = pick.choice(("merge", "merge", "replace", "no"))
+                return {
+                    "name": f"t{value}",
+                    **changed,
+                    "wrong": pick.choice((0, 0, value)),
+                    "publish": publish,
+                }
+            case "edit-rows":
+                read_at = pick.choice([None, f"snapshot.{self._id(branch)}"])
+                choice = pick.choice(("fail", "now", "edited"))
+                edit = {"word": pick.choice(WORDS), "key": self._key(branch), "value": world.number()}
+                return {"branch": branch, **edit, "read_at": read_at, "on_conflict": choice}
+            case "protect":
+                things = {"tag": pick.choice(tags), "savepoint": pick.choice(self._saved())}
+                what = pick.choice(("tag", "savepoint", "branch"))
+                return {what: things.get(what, branch or self._branch()), "reason": "kept"}
+            case "unprotect":
+                if not (held := protected(self._store)):
+                    return {"tag": "none"}
+                thing = pick.choice(held)
+                of = None if thing.branch == MAIN else thing.branch
+                return {str(thing.what): thing.name, **({} if of is None else {"branch": of})}
             case "rescue-commits":
                 return {"name": f"rescued{world.number()}"}
         return {}

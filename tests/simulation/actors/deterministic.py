@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any
 
 import paimark.core.actions
+from paimark.core.statements import run
 from paimark.core.storage import parallel
 from tests.simulation.actors.scheduler import Scheduler
 
@@ -94,6 +95,8 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
             put(held, "lock", nullcontext())
         # Pools that others have made are real ones, and those made here are not for others.
         put(parallel, "_idle", [])
+        # A statement of a script makes a context of the settings of its engine.
+        put(run, "context_of", lambda settings, engine: engine().context)
         put(uuid, "uuid4", lambda: uuid.UUID(int=random.getrandbits(128), version=4))
         put(secrets, "token_hex", lambda size: f"{random.getrandbits(8 * size):0{2 * size}x}")
         yield

@@ -13,7 +13,9 @@ from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any
 
+from paimark.core.actions.context import Context
 from paimark.core.actions.merge import sql as merge_sql
+from paimark.core.actions.repair.edited import EDITS
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.protocol import (
@@ -45,12 +47,13 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
-from tests.simulation.actors import repairs
+from tests.simulation.actors import edits, repairs, tries
 from tests.simulation.actors.actor_files import ActorFiles
+from tests.simulation.actors.repairs import row_of
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import Changing
 from tests.simulation.formats import ADD, DELETE, KEY, Change, DataFile, Entry, Identity, Rows, merged_rows
-from tests.simulation.judging.expected import Sides, keyed_merge
+from tests.simulation.judging.expected import Sides, first_name, keyed_merge
 from tests.simulation.stock.commit import CommitWriter, Prepared
 from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE, World
@@ -69,6 +72,19 @@ class StandInEngine:
         self._actor = actor
         self._files = ActorFiles(world, actor, reads_server=True)
         self._writer = CommitWriter(world, actor, self._files)
+
+    def current_database(self, given: str | None) -> str | None:
+        return given
+
+    @property
+    def settings(self) -> None:
+        """Statements make a context of them: `deterministic` gives them that of the actor."""
+
+    @property
+    def context(self) -> Context:
+        from tests.simulation.actors.ours import context_of
+
+        return context_of(self._world, self._actor)
 
     def do(self, task: ActionTask | Run) -> Generator[Event]:
         try:
@@ -106,6 +122,12 @@ class StandInEngine:
 
     def _answer(self, task: Ask) -> list[dict[str, Any]]:
         rows = self._read(task.versions)
+        if (wrong := tries.wrong_value(task.sql)) is not None:
+            under = tries.rows_under_check(rows, lambda: _sides(rows), keyed=self._world.keyed)
+            self._world.checked[self._actor] = under
+            return [{"found": row_of(*each)} for each in under if each[1] == wrong]
+        if EDITS in task.texts:
+            return edits.answer(task.sql, rows, task.texts[EDITS])
         if (answered := repairs.answer(task.sql, rows)) is not None:
             return answered
         if task.sql == merge_sql.Unkeyed().count_removed:
@@ -215,11 +237,15 @@ class StandInEngine:
         rows, schema = self._read(order.versions), json.loads(order.schema)
         before, number = self._world.commits[_of(head)].rows, self._world.number()
         if order.upserts_sql:
+            lines = order.texts.get(EDITS)
+            of_keys = (
+                edits.key_changes(rows, lines) if lines else repairs.key_changes(order.upserts_sql, rows)
+            )
             changes = [
                 Change(each.key, each.now or 0, number, 3)
                 if each.then is None
                 else Change(each.key, each.then, number)
-                for each in repairs.upserts(order.upserts_sql, rows)
+                for each in repairs.upserts(order.upserts_sql, of_keys)
             ]
             new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
             gone = {each.key for each in changes}
@@ -404,7 +430,7 @@ def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keye
 
 
 def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:
-    merged[head.branch or "main"] = (_identity(head), made)
+    merged[first_name(head.branch or "main")] = (_identity(head), made)
 
 
 def _of(snapshot: Mapping[str, Any]) -> Identity:

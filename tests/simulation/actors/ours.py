@@ -86,6 +86,7 @@ class Ours:
         said = ", ".join(f"{key} {value}" for key, value in arguments.items())
         self.world.tell(self.actor, f"plans {name} {said}")
         before = References.now(self.world.store)
+        self.world.checked.pop(self.actor, None)
         try:
             called, given = action_called(name, arguments)
             plan = called.plan(self._context, TABLE, given)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from paimark.core.actions.repair.changes import (
@@ -23,7 +23,7 @@ from paimark.core.actions.repair.changes import (
 )
 from tests.simulation.formats import KEY, VALUE, Rows
 
-REPAIRS = ("revert", "restore-rows")
+REPAIRS = ("revert", "restore-rows", "edit-rows")
 # The views of `core/actions/repair/commit_files.py`.
 _BEFORE, _ADDED, _GONE = "__paimark_before", "__paimark_added", "__paimark_gone_rows"
 _REPLACED, _WITHIN = "__paimark_replaced", "__paimark_within"
@@ -65,7 +65,7 @@ def answer(sql: str, rows: Mapping[str, Rows]) -> list[dict[str, Any]] | None:
                 {"kind": kind, "n": count} for kind, count in Counter(each.kind for each in changes).items()
             ]
         return [
-            {"k": {KEY: each.key}, "then": _row(each.key, each.then), "now": _row(each.key, each.now)}
+            {"k": {KEY: each.key}, "then": row_of(each.key, each.then), "now": row_of(each.key, each.now)}
             for each in changes
             if each.is_conflict
         ][:5]
@@ -100,10 +100,10 @@ def key_changes(sql: str, rows: Mapping[str, Rows]) -> list[KeyChange]:
     return found
 
 
-def upserts(sql: str, rows: Mapping[str, Rows]) -> list[KeyChange]:
-    """The keys that are written."""
+def upserts(sql: str, changes: Iterable[KeyChange]) -> list[KeyChange]:
+    """Those of the changes that are written."""
     keeps = sql.endswith("WHERE NOT is_conflict")
-    return [each for each in key_changes(sql, rows) if not (keeps and each.is_conflict)]
+    return [each for each in changes if not (keeps and each.is_conflict)]
 
 
 def taken(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
@@ -148,5 +148,5 @@ def reverted(now: Rows, before: Rows, commit: Rows, *, keyed: bool, takes_then: 
     return tuple(sorted(found.items()))
 
 
-def _row(key: int, value: int | None) -> dict[str, int] | None:
+def row_of(key: int, value: int | None) -> dict[str, int] | None:
     return None if value is None else {KEY: key, VALUE: value}

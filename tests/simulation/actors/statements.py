@@ -11,6 +11,7 @@ from paimark.core.statements.row_change import action_of_change
 from paimark.core.statements.tables import action_of_table_statement
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.tables import is_of_table
+from tests.simulation.actors import edits, tries
 from tests.simulation.formats import KEY, VALUE, Rows
 from tests.simulation.world import TABLE
 
@@ -63,7 +64,10 @@ class Changing(NamedTuple):
     @property
     def sql(self) -> str:
         table = TABLE.name if self.branch is None else f"{TABLE.name}$branch_{self.branch}"
-        return _SQL[self.name].format(table=f"{TABLE.database}.`{table}`", key=self.key, value=self.value)
+        return self.sql_of(f"{TABLE.database}.`{table}`")
+
+    def sql_of(self, table: str) -> str:
+        return _SQL[self.name].format(table=table, key=self.key, value=self.value)
 
     def of_rows(self, rows: Rows) -> Rows:
         """The rows after it."""
@@ -85,6 +89,11 @@ class Changing(NamedTuple):
 
 def action_called(name: str, arguments: Mapping[str, object]) -> tuple[Action, Mapping[str, object]]:
     """An action, or a statement as one; and the arguments that it takes beside the table."""
+    if name == "edit-rows":
+        return action(name), edits.arguments_of(arguments)
+    if name == "try":
+        changed = Changing.of(str(arguments["statement"]), arguments)
+        return tries.TRY, tries.arguments_of(arguments, changed.sql_of("{this}"))
     if name not in _SQL:
         return action(name), arguments
     statement = read_statement(Changing.of(name, arguments).sql)

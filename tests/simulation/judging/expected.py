@@ -11,6 +11,7 @@ from tests.simulation.judging import view
 from tests.simulation.world import World
 
 _RETIRED = re.compile(r"retired-(.+)-\d{8}T\d{6}")
+_RENAMED = re.compile(r"(.+)-r\d+")
 
 
 class Sides(NamedTuple):
@@ -65,7 +66,7 @@ def merge_bases(world: World, main: Identity, branch: str, head: Identity) -> li
     """The base by the merges of just this branch; with others merged into either, what all of them give."""
     if not world.merges_between:
         return [merge_base(world, main, branch, head)]
-    found = [known for known in [world.commits[main].merged.get(branch)] if known is not None]
+    found = [known for known in [world.commits[main].merged.get(first_name(branch))] if known is not None]
     for is_back in (False, True):
         # What was taken back can be merged again; else a rollback is a change as any other.
         common = _within(world, main, is_back=is_back) & _within(world, head)
@@ -90,7 +91,7 @@ def _within(world: World, identity: Identity, *, is_back: bool = False) -> set[I
 
 def merge_base(world: World, main: Identity, branch: str, head: Identity) -> tuple[Identity, Identity]:
     """The base of a merge: the newest commit of the branch in main, and the commit of main that has it."""
-    known = world.commits[main].merged.get(branch)
+    known = world.commits[main].merged.get(first_name(branch))
     if known is not None and world.descends(head, known[0]):
         return known
     fork = world.forks.get(first_name(branch))
@@ -104,9 +105,18 @@ def merge_base(world: World, main: Identity, branch: str, head: Identity) -> tup
 
 
 def first_name(branch: str) -> str:
-    """The name of a branch before it was retired."""
-    found = _RETIRED.fullmatch(branch)
-    return found[1] if found else branch
+    """The name of a branch before it was retired or renamed."""
+    found = _RETIRED.fullmatch(branch) or _RENAMED.fullmatch(branch)
+    return first_name(found[1]) if found else branch
+
+
+def another_name(branch: str, number: int) -> str:
+    """A name for it that tells its first one."""
+    return f"{branch}-r{number}"
+
+
+def is_renamed(branch: str) -> bool:
+    return _RENAMED.fullmatch(branch) is not None
 
 
 def content_line(world: World, identity: Identity | None) -> list[Identity]:

@@ -43,6 +43,7 @@ class Judge:
             for name, path, found in self._references(root):
                 needed |= self._read(root, name, path, found)
         needed |= self._savepoints()
+        self._watch.protection.judge()
         self._promised()
         self._acknowledged()
         self._owned(needed)

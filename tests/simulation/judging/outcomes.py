@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from paimark.core.table.layout import MAIN, Root, merge_tag, savepoint_tag
+from tests.simulation.actors.edits import Edit
 from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.actors.repairs import REPAIRS, meant_key, restored, reverted
 from tests.simulation.actors.statements import STATEMENTS, Changing
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
-from tests.simulation.judging.expected import expected_merge
+from tests.simulation.judging.expected import expected_merge, is_renamed
 from tests.simulation.judging.watch import Watch, describe
 from tests.simulation.world import TABLE, Violation, World
 
@@ -126,6 +127,9 @@ class Outcomes:
             is_taken_back = now is None and operation.action in _TAGGING
             if now != before and not (is_taken_back or self._is_safety(key) or self._is_guard(key)):
                 found.append(key)
+        if operation.action == "try":
+            # The branch stays, whatever became of it.
+            found = [each for each in found if not _is_of_branch(each, operation.name)]
         return [each for each in found if not self._has_gone_along(operation, each)]
 
     def _has_gone_along(self, operation: Operation, key: tuple[object, ...]) -> bool:
@@ -204,6 +208,19 @@ class Outcomes:
         kept = any((root.branch or "").startswith("retired-") for root in schemas)
         assert kept, "no retired branch"
 
+    def branch_renamed(self, operation: Operation) -> None:
+        name, to = TABLE.root(operation.name), TABLE.root(str(operation.arguments["to"]))
+        if operation.outcome is None and (view.head(self._store, name) or name in operation.anew):
+            # A stock engine deleted it, or made another branch of one of the names: the recovery let it be.
+            return
+        planned, found = operation.planned.heads[name], view.head(self._store, to)
+        if self._watch.last_writer.get(("head", to)) is operation and found != planned:
+            assert planned and found and self._world.descends(found, planned), f"it is at {describe(found)}"
+        tags = operation.planned.tags[name].items()
+        lost = [each for each, held in tags if not self._is_tagged(each, held)]
+        lost = [each for each in lost if self._watch.last_writer.get(_tag_key(name, each)) is operation]
+        assert not lost, f"it has lost {', '.join(lost)}"
+
     def merged(self, operation: Operation) -> None:
         branch = operation.begun.main if operation.name == MAIN else TABLE.root(operation.name)
         moves = _moves_of(operation, _written(operation))
@@ -228,6 +245,26 @@ class Outcomes:
             self._world.shares_snapshots = True
             is_whole = last in heads or self._is_followed(operation, last) or self._is_gone(operation, branch)
             assert is_whole, f"main has the branch up to {describe(last)} only"
+
+    def tried(self, operation: Operation) -> None:
+        """Main has what was checked, and nothing else; or it is as it was."""
+        branch, publish = TABLE.root(operation.name), operation.arguments["publish"]
+        checked = self._world.checked.get(operation.actor)
+        if publish == "replace" and operation.outcome is not None:
+            now = view.main_root(self._store)
+            assert now == branch and self.rows(view.head(self._store, now)) == checked, f"{now.label} is main"
+            self._fork_archive(operation, view.head(self._store, branch))
+        if not (moves := self._main_moves(operation)):
+            # Main may have had every row by then; and where the branch has none, nothing is checked.
+            line = self._world.ancestors(view.head(self._store, operation.begun.main))
+            is_same = operation.outcome is None or checked is None or checked in map(self.rows, line)
+            assert publish != "merge" or is_same, "main did not move"
+            return
+        assert publish == "merge" or view.main_root(self._store) == branch, "main moved"
+        last = moves[-1].after
+        if publish == "merge":
+            assert self.rows(last) == checked, f"main has {self.rows(last)}, and {checked} was checked"
+            self._world.shares_snapshots |= self._world.descends(_sure(last), _sure(moves[0].before))
 
     def rolled_back(self, operation: Operation) -> None:
         moves = self._main_moves(operation)
@@ -257,7 +294,11 @@ class Outcomes:
             return
         assert len(moves) == 1, f"{root.label} moved more than once"
         now = self.rows(moves[0].before)
-        if operation.action == "restore-rows":
+        if operation.action == "edit-rows":
+            read_at = given.get("read_at")
+            read = now if read_at is None else self.rows(self._version(operation, str(read_at), root))
+            wanted = Edit.of(given).of_rows(now, read, takes_edits=given.get("on_conflict") == "edited")
+        elif operation.action == "restore-rows":
             version = self._version(operation, str(given["from_version"]), root)
             wanted = restored(now, self.rows(version), meant_key(str(given["where"])))
         else:
@@ -395,7 +436,13 @@ def _tag_key(root: Root, name: str) -> Key:
 
 def _is_of_copy(key: tuple[object, ...]) -> bool:
     root = key[1] if len(key) > 1 else None
-    return isinstance(root, Root) and (root.branch or "").startswith(("main-", "retired-"))
+    name = (root.branch or "") if isinstance(root, Root) else ""
+    return name.startswith(("main-", "retired-")) or is_renamed(name)
+
+
+def _is_of_branch(key: Key, branch: str) -> bool:
+    is_pin = key[0] == "tag" and str(key[-1]).startswith(f"paimark.merge.{branch}.")
+    return is_pin or TABLE.root(branch) in key
 
 
 def _root(key: tuple[object, ...]) -> Root:
@@ -412,7 +459,9 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "delete-savepoint": Outcomes.savepoint_deleted,
     "create-branch": Outcomes.branch_made,
     "delete-branch": Outcomes.branch_deleted,
+    "rename-branch": Outcomes.branch_renamed,
     "merge-branch": Outcomes.merged,
+    "try": Outcomes.tried,
     "rollback": Outcomes.rolled_back,
     "replace-main-branch": Outcomes.replaced,
     **dict.fromkeys(STATEMENTS, Outcomes.rows_changed),

@@ -10,6 +10,7 @@ from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view
+from tests.simulation.judging.protection import Protection
 from tests.simulation.world import TABLE, StockFault, Violation, World
 
 _OUR_TAGS = "paimark."
@@ -43,6 +44,7 @@ class Watch:
         self.last_writer: dict[Key, Operation | None] = {}
         # Stand-ins for the senders of late requests.
         self._late: set[Actor] = set()
+        self.protection = Protection(self._store)
         world.watchers.append(self.changed)
         world.late.heard.append(self._given_up)
 
@@ -83,6 +85,8 @@ class Watch:
             if old is not None and old != new and not self._is_own(operation, place):
                 self._require_the_same(operation, place.root, f"tag {place.name}")
             self._touch(operation, ("tag", place.root, place.name), old)
+            if operation is None and old is not None:
+                self.protection.forget(place.root, place.name)
             self._tag(actor, operation, place.root, place.name, old, new)
         elif place is not None:
             self._touch(operation, ("schema", place.root, place.name), before)
@@ -95,11 +99,16 @@ class Watch:
             operation.token = path.rpartition("-")[2]
         elif path == TABLE.main_branch_file:
             self._touch(operation, ("main",), (before or b"").decode().strip())
+        elif path == TABLE.protected:
+            self.protection.set_anew()
         elif path.startswith(f"{TABLE.savepoints}/savepoint-"):
             number = path.rpartition("-")[2]
             self._touch(operation, ("savepoint", number), before)
             is_promised = any(name == f"savepoint.{number}" for _, name in self.promised)
-            may_go = operation is not None and (operation.moves_table or operation.may_unsave(number))
+            is_moved = operation is not None and operation.moves_table
+            may_go = is_moved or (operation is not None and operation.may_unsave(number))
+            if after is None and self.protection.keeps_savepoint(number) and not is_moved:
+                raise Violation(f"{path} went, and is protected")
             if after is None and is_promised and not may_go:
                 raise Violation(f"{path} went, and nobody deleted that savepoint")
 
@@ -151,7 +160,11 @@ class Watch:
         if before == after:
             return
         self._touch(operation, ("head", root), before)
+        if operation is None and after is None:
+            self.protection.forget(root)
         if operation is not None:
+            if before is not None:
+                self.protection.moved(operation, root)
             operation.moves.append(Move(root, before, after))
         if before is not None and not (after and self._world.descends(after, before)):
             self._left(actor, operation, root, before, after)
@@ -207,7 +220,9 @@ class Watch:
             self.rolled_back.update(self._world.ancestors(before))
         if before in self.overwritten or self._is_held(before):
             return
-        made = operation.name if operation is not None and operation.action == "create-branch" else None
+        made = (
+            operation.name if operation is not None and operation.action in ("create-branch", "try") else None
+        )
         # A branch that is taken back was never anybody's.
         if before in self.rolled_back and (root.branch == made or (root.branch or "").startswith("main-")):
             self.dropped.update(self._world.ancestors(before))

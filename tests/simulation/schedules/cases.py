@@ -105,6 +105,7 @@ _KEEPS_ONE: dict[str, object] = {"retain_last": 1, "branch": "c"}
 _BETWEEN = (*_TWO, _act("merge-branch", name="b", into="c", on_conflict="branch"))
 _CAME = (*_BETWEEN, _act("merge-branch", name="c", on_conflict="branch"))
 _POINTED = (*_BRANCH, _act("replace-main-branch", name="b"))
+_SCRIPT = {"name": "b", "statement": "merge-into", "key": 1, "value": 70, "wrong": 0}
 _SAVED = (_act("create-savepoint"), _commits())
 
 CASES = (
@@ -167,6 +168,21 @@ CASES = (
         (_act("merge-into", key=1, value=70),),
         keyed=True,
     ),
+    Case("a row is edited", "edit-rows", {"word": "set", "key": 1, "value": 70}, keyed=True),
+    Case(
+        "a row that was deleted since is edited on a branch",
+        "edit-rows",
+        {"word": "set", "key": 1, "value": 70, "read_at": "fork", "on_conflict": "edited", "branch": "b"},
+        (*_BRANCH, _act("delete-from", key=1, branch="b")),
+        keyed=True,
+    ),
+    Case("tag is protected", "protect", {"tag": "fork", "reason": "kept"}),
+    Case(
+        "tag is protected no longer",
+        "unprotect",
+        {"tag": "fork"},
+        (_act("protect", tag="fork", reason="kept"),),
+    ),
     Case("undo of a revert", "undo", {}, (_act("revert", snapshot=3),)),
     Case("branch goes", "delete-branch", {"name": "b"}, _BRANCH),
     Case("branch without commits goes", "delete-branch", {"name": "b"}, _BRANCH[:1]),
@@ -215,6 +231,9 @@ CASES = (
         (*_BRANCH, _others_are_faster),
         keyed=True,
     ),
+    Case("script is tried", "try", {**_SCRIPT, "publish": "merge"}),
+    Case("script is tried on a main that moves", "try", {**_SCRIPT, "publish": "merge"}, keyed=True),
+    Case("script is tried, and the branch made main", "try", {**_SCRIPT, "publish": "replace"}),
     Case("fast-forward of a branch", "merge-branch", {"name": "b", "into": "c"}, (*_BRANCH, _C)),
     Case("merge into a branch", "merge-branch", {"name": "b", "into": "c"}, _TWO),
     Case(

@@ -194,6 +194,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-branch-without-a-schema-is-not-named": (
         ("paimark.core.verify.report.Problems.add_missing_schemas", _nothing),
     ),
+    "nothing-stands-against-an-undo": (("paimark.core.actions.protection_guard.against", _empty),),
     "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (
         ("paimark.core.actions.merge.changes.root_exists", _yes),

@@ -121,6 +121,13 @@ def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
     bench.act("merge-branch", name="b", on_conflict="branch")
 
 
+def a_protected_tag_is_in_the_way_of_an_undo(bench: Bench) -> None:
+    """The undo would delete the tag."""
+    bench.act("create-tag", name="paid")
+    bench.act("protect", tag="paid", reason="the audit")
+    bench.act("undo")
+
+
 def run_story(story: Callable[[Bench], None]) -> None:
     """Run a story on a table of four commits with a tag `fork` at the third. Raises `Violation`."""
     bench = Bench(Random(story.__name__), "local")

@@ -14,7 +14,7 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
-from paimark.core.errors import Refused
+from paimark.core.errors import StatementFailed
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.row_change import RowChanges, action_of_change
@@ -123,13 +123,22 @@ def planned(context: Context, sql: str) -> tuple[RowChanges, Plan]:
     return changes, changes.plan(context, changes.table, {})
 
 
-def test_others_have_committed_since_the_plan(context: Context, engine: Engine) -> None:
-    scene = Scene(context, engine, "moved", bucket="1")
-    changes, plan = planned(context, f"UPDATE {scene.name} SET v = 0")
-    scene.commit([[4, 40, "theirs"]])
-    with pytest.raises(Refused, match="moved since the plan"):
-        changes.apply(context, plan, lambda line: None)
-    assert (4, 40, "theirs") in scene.rows()
+@pytest.mark.parametrize("keys", ["k", ""])
+def test_others_have_committed_since_the_plan(context: Context, engine: Engine, keys: str) -> None:
+    """Their rows stay, unless they are of a key that the statement changes."""
+    scene = Scene(context, engine, f"moved{keys}", bucket="1" if keys else "-1", keys=keys)
+    changes, plan = planned(context, f"UPDATE {scene.name} SET v = 0, s = 'ours' WHERE k < 3")
+    scene.commit([[3, 30, "theirs"], [4, 40, "theirs"]])
+    changes.apply(context, plan, lambda line: None)
+    theirs = [(3, 30, "theirs"), (4, 40, "theirs")]
+    before = [] if keys else [(3, None, None)]
+    assert {*scene.rows()} == {(1, 0, "ours"), (2, 0, "ours"), *before, *theirs}
+    if keys:
+        changes, plan = planned(context, f"DELETE FROM {scene.name} WHERE k = 2")
+        scene.commit([[2, 20, "theirs"]])
+        with pytest.raises(StatementFailed, match="moved while its rows were written: snapshot 3, now 4"):
+            changes.apply(context, plan, lambda line: None)
+        assert (2, 20, "theirs") in scene.rows()
 
 
 def test_a_condition_that_is_null_changes_nothing(context: Context, engine: Engine) -> None:

@@ -76,7 +76,7 @@ def test_of_two_who_edit_a_row_the_second_sees_a_conflict(
     given = {"file": second, "read_at": f"snapshot.{read}"}
     seen = t.plan("edit-rows", **given)
     t.repair("edit-rows", file=first)
-    with pytest.raises(Refused, match="moved since the plan was made"):
+    with pytest.raises(Refused, match="moved while its rows were written"):
         applied(t.context, seen)
     [refusal] = t.plan("edit-rows", **given).refusals
     assert refusal.reason.startswith(

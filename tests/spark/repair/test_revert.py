@@ -212,12 +212,16 @@ def test_kinds_that_rows_cannot_be_given_back_to(
     assert any(reason in each.reason for each in found.refusals), found
 
 
-def test_nothing_is_committed_if_anything_moved(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+def test_nothing_is_committed_if_the_same_rows_changed(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
     t = Repaired(engine, engine_warehouse, judge, "moved", **KEYED)
     t.do(INSERT)
     bad = t.do(MERGE)
     plan = t.plan("revert", snapshot=bad)
-    t.do("INSERT INTO t VALUES ('z', 1, 'late')")
-    with pytest.raises(Refused, match="moved since the plan was made"):
+    # The stock engine's compaction is no change of rows.
+    judge.compact(engine_warehouse, t.name)
+    newest = t.do("INSERT INTO t VALUES ('a', 1, 'late')")
+    with pytest.raises(Refused, match="moved while its rows were written"):
         applied(t.context, plan)
-    assert t.newest == bad + 1
+    assert t.newest == newest

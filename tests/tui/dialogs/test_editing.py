@@ -50,10 +50,16 @@ def test_edits_are_kept_by_the_key_of_the_row_and_told_without_colour() -> None:
     assert [made.sign(index) for index in range(len(made))] == ["~", "-", "~", " ", "+"]
     assert made.row(0)[1] == made.row(2)[1] == 'one -> ""'
     assert (made.row(0)[2], made.row(1)[0], made.row(new)[:3]) == ("1.50", "2", ["9", "NULL", None])
-    assert [json.loads(line) for line in made.lines.splitlines()] == [
+    assert [json.loads(line) for line in made.lines().splitlines()] == [
         {"key": {"id": "1"}, "set": {"name": ""}},
         {"key": {"id": "2"}, "delete": True},
         {"key": {"id": "9"}, "add": {"name": None}},
+    ]
+    # Of what has no exact text nothing is told.
+    assert [json.loads(line).get("was") for line in made.lines(tells_old=True).splitlines()] == [
+        {"name": "one"},
+        {"name": None, "price": None},
+        None,
     ]
     # Back to what it was is no edit.
     made.set_cell(0, 1, "one")
@@ -62,7 +68,7 @@ def test_edits_are_kept_by_the_key_of_the_row_and_told_without_colour() -> None:
     assert made.count == 0
     made.add()
     with pytest.raises(UsageError, match="An added row has no id"):
-        _ = made.lines
+        made.lines()
 
 
 def test_what_can_not_be_edited_is_named() -> None:

@@ -19,10 +19,11 @@ from paimark.core.text import clean_text
 from paimark.tui.dialogs.conflicts.choosing import kept_file
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.editing.staging import Staging
-from paimark.tui.dialogs.editing.target import EditTarget
+from paimark.tui.dialogs.editing.target import EditTarget, read_again
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
+from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.records.sources import GridColumn, RowSource
 from paimark.tui.session import Session
 from paimark.tui.widgets.clean_input import AskLine
@@ -82,7 +83,9 @@ class EditScreen(Dialog[Outcome | None]):
         """`at` is the row and column to begin with."""
         super().__init__()
         self._session, self._target, self._at = session, target, at
-        self._staging = Staging(target.schema, names, rows)
+        self._staging = Staging(
+            target.schema, names, rows, rows.zone if isinstance(rows, ArrowRows) else None
+        )
         self._columns = columns
         self._grid = RecordGrid(frozen=1, cells=True, sign=self._staging.sign)
         self._bar = KeyBar()
@@ -109,7 +112,9 @@ class EditScreen(Dialog[Outcome | None]):
         target = self._target
         name = target.table.full_name + ("" if target.branch is None else f", branch {target.branch}")
         count = self._staging.count
-        self.retitle(f"{name}: {counted(count, 'edited row') if count else 'no edit yet'}")
+        zones = set(filter(None, map(self._staging.zone_of, range(len(self._staging.names)))))
+        times = "".join(f"; times are of {zone}" for zone in zones)
+        self.retitle(f"{name}: {counted(count, 'edited row') if count else 'no edit yet'}{times}")
 
     def _try(self, act: Callable[[], object]) -> bool:
         """Do it, or say why not; return whether it was done."""
@@ -134,6 +139,8 @@ class EditScreen(Dialog[Outcome | None]):
     async def action_cell(self) -> None:
         if (place := self._place()) is not None:
             name = self._staging.names[place[1]]
+            zone = self._staging.zone_of(place[1])
+            name += f", in {zone}" if zone else ""
             example = f"{name}; empty is an empty text, and {key('edit.null', 'N')} in the rows is NULL"
             line = AskLine(
                 self._grid, "=", example, lambda text: self._try(lambda: self._staging.set_cell(*place, text))
@@ -169,23 +176,36 @@ class EditScreen(Dialog[Outcome | None]):
             self._bar.say("There is no edit yet", "warn")
 
     async def action_plan(self) -> None:
-        from paimark.tui.dialogs.plan_dialog import PlanDialog
-
         if not self.staged:
             self._bar.say("There is no edit yet", "warn")
             return
+
+        def failed(error: PaimarkError) -> None:
+            self._bar.say(clean_text(f"{error.message}. {error.hint}".rstrip()), "warn")
+
+        Slot(self.app, "plan of edits", self._plan, failed).ask(
+            lambda report: report(read_again(self._session.context, self._target))
+        )
+
+    async def _plan(self, newest: int | None) -> None:
+        """With `newest`, the rows as they were read are gone: they are compared by the cells in the grid."""
+        from paimark.tui.dialogs.plan_dialog import PlanDialog
+
         files: list[str] = []
-        if self._try(lambda: files.append(self._written())):
+        if self._try(lambda: files.append(self._written(tells_old=newest is not None))):
             target = self._target
-            given: dict[str, object] = {"file": files[0], "read_at": f"snapshot.{target.read_at}"}
+            given: dict[str, object] = {
+                "file": files[0],
+                "read_at": f"snapshot.{target.read_at if newest is None else newest}",
+            }
             if target.branch is not None:
                 given["branch"] = target.branch
             dialog = PlanDialog(self._session, action("edit-rows"), target.table, given)
             await self.app.push_screen(dialog, self._planned)
 
-    def _written(self) -> str:
+    def _written(self, *, tells_old: bool) -> str:
         """The file of the edits. Raises `UsageError` and `Unavailable`."""
-        data = self._staging.lines.encode()
+        data = self._staging.lines(tells_old=tells_old).encode()
         of = hashlib.sha256(data).hexdigest()[:16]
         path = kept_file(self._session.context.files.uri, self._target.table, of, "edits")
         try:

@@ -11,7 +11,8 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.repair.commit import writing_repairs
 from paimark.core.actions.repair.edits import why_no_key
 from paimark.core.actions.rewrite.spark_rewrite import start_in
-from paimark.core.errors import READ_ONLY, Refused, UsageError
+from paimark.core.actions.rollback.target import version_at
+from paimark.core.errors import READ_ONLY, NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import TableSchema
@@ -31,6 +32,16 @@ class EditTarget:
     branch: str | None
     read_at: int
     schema: TableSchema
+
+
+def read_again(context: Context, target: EditTarget) -> int | None:
+    """The newest snapshot, if the one that the rows were read at has expired; None if it is there."""
+    root = branch_root(context.files, target.table, target.branch)
+    try:
+        version_at(context.files, root, f"snapshot.{target.read_at}")
+    except NotFound:
+        return start_in(context.files, root, is_main=target.branch is None).head.snapshot.id
+    return None
 
 
 def target_of_result(context: Context, result: QueryResult | None) -> EditTarget:

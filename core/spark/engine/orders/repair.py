@@ -34,6 +34,7 @@ def repair(session: EngineSession, order: Repair) -> TaskResult:
         commit_user=order.commit_user,
         note=order.note,
         head=order.head,
+        may_go_on=True,
         known=Snapshot.from_json(order.head.encode(), "the order").id,
         after_commit=None,
         operation=order.operation,

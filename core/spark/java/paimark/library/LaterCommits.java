@@ -1,7 +1,6 @@
 package paimark.library;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -9,19 +8,13 @@ import java.util.stream.Collectors;
 import org.apache.paimon.KeyValue;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
-import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.serializer.InternalRowSerializer;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.manifest.ManifestEntry;
-import org.apache.paimon.reader.RecordReader;
-import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
-import org.apache.paimon.table.source.DataSplit;
-import org.apache.paimon.types.DataType;
-import org.apache.paimon.types.RowType;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 
@@ -34,12 +27,9 @@ import org.apache.spark.sql.Row;
  * sequence number. So the table gets the rows that it would get if the overwrite began again.
  */
 final class LaterCommits {
-    /** A later file of more bytes is not read: a job that commits all the time writes small ones. */
-    private static final long MOST_BYTES = 32L << 20;
-
     private final Snapshot head;
     private final NamedPartitions partitions;
-    private final RowType compared;
+    private final FileKeys keys;
     private final Set<BinaryRow> changed;
     private final Set<String> staying = new HashSet<>();
     private Set<String> replaced;
@@ -51,35 +41,18 @@ final class LaterCommits {
     LaterCommits(FileStoreTable table, String head, NamedPartitions partitions, Dataset<Row> changed) {
         this.head = Snapshot.fromJson(head);
         this.partitions = partitions;
-        compared = table.rowType().project(table.primaryKeys().stream()
-                .filter(name -> isComparable(table.rowType().getField(name).type()))
-                .collect(Collectors.toList()));
+        keys = new FileKeys(table);
         this.changed = changed == null || isByPartitions(table) ? null : keys(changed);
     }
 
     private Set<BinaryRow> keys(Dataset<Row> rows) {
         Set<BinaryRow> found = new HashSet<>();
-        RowsForPaimon.OfRow row = new RowsForPaimon.OfRow(compared, RowWriter.places(compared, List.of(rows.columns())));
-        InternalRowSerializer serializer = new InternalRowSerializer(compared);
+        RowsForPaimon.OfRow row = new RowsForPaimon.OfRow(keys.compared, RowWriter.places(keys.compared, List.of(rows.columns())));
+        InternalRowSerializer serializer = new InternalRowSerializer(keys.compared);
         for (org.apache.spark.sql.catalyst.InternalRow each : rows.queryExecution().executedPlan().executeCollect()) {
             found.add(serializer.toBinaryRow(row.of(each)).copy());
         }
         return found;
-    }
-
-    /** Whether equal values have equal bytes here. Keys that differ in other columns only are taken for the same. */
-    private static boolean isComparable(DataType type) {
-        switch (type.getTypeRoot()) {
-            case TINYINT:
-            case SMALLINT:
-            case INTEGER:
-            case BIGINT:
-            case VARCHAR:
-            case DATE:
-                return true;
-            default:
-                return false;
-        }
     }
 
     /**
@@ -133,41 +106,11 @@ final class LaterCommits {
     private boolean mayStay(FileStoreTable table, ManifestEntry later, long highest) throws IOException {
         DataFileMeta file = later.file();
         return changed != null
-                && compared.getFieldCount() > 0
                 // Rows of the overwrite would count as newer than those of a level above its own. And files of a
                 // compaction lack deletes: what they deleted would come back with the overwrite.
                 && file.level() == 0
                 && file.minSequenceNumber() > highest
-                // An older definition may have other names for the columns.
-                && file.schemaId() == table.schema().id()
-                && file.fileSize() <= MOST_BYTES
-                && hasOtherKeys(table, later);
-    }
-
-    private boolean hasOtherKeys(FileStoreTable table, ManifestEntry entry) throws IOException {
-        DataSplit split = DataSplit.builder()
-                .withSnapshot(head.id())
-                .withPartition(entry.partition())
-                .withBucket(entry.bucket())
-                .withTotalBuckets(entry.totalBuckets())
-                .withBucketPath(table.store().pathFactory().bucketPath(entry.partition(), entry.bucket()).toString())
-                .withDataFiles(new ArrayList<>(List.of(entry.file())))
-                .rawConvertible(false)
-                .build();
-        InternalRowSerializer serializer = new InternalRowSerializer(compared);
-        RecordReader<InternalRow> reader =
-                table.newRead().forceKeepDelete().withReadType(compared).createReader(split);
-        try (RecordReaderIterator<InternalRow> rows = new RecordReaderIterator<>(reader)) {
-            while (rows.hasNext()) {
-                if (changed.contains(serializer.toBinaryRow(rows.next()))) {
-                    return false;
-                }
-            }
-            return true;
-        } catch (IOException | RuntimeException error) {
-            throw error;
-        } catch (Exception error) {
-            throw new IOException(error);
-        }
+                && keys.canTell(file)
+                && !keys.any(later.partition(), later.bucket(), later.totalBuckets(), file, changed::contains);
     }
 }

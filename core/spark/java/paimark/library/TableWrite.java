@@ -58,6 +58,7 @@ public final class TableWrite extends Uncommitted {
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
     private LaterCommits later;
+    private ChangesBeside beside;
     private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
     private Long watermark;
     private Statistics statistics;
@@ -136,6 +137,11 @@ public final class TableWrite extends Uncommitted {
         List<CommitMessage> all = new ArrayList<>(messages);
         all.addAll(more);
         messages = all;
+    }
+
+    /** Others may commit beside rows that are changed, but no row of the same key. */
+    public void changeBeside() {
+        beside = new ChangesBeside(table, Snapshot.fromJson(known));
     }
 
     /** The table for a statement that changes its rows; {@code label} is its name for people. */
@@ -224,6 +230,9 @@ public final class TableWrite extends Uncommitted {
 
     @Override
     public boolean isOutrun(String now) throws IOException {
+        if (beside != null) {
+            return !beside.mayStand(Snapshot.fromJson(now), messages);
+        }
         return later != null && !later.mayStay(table, Snapshot.fromJson(now), messages);
     }
 
