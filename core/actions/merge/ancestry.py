@@ -59,7 +59,11 @@ class Ancestry:
     def _by_merges(self, label: str, at: Point) -> Iterator[tuple[str, Point]]:
         root = self._table.called(label)
         for source in {each.branch for each in self.events if each.root == root.branch and each.branch}:
-            if (known := merged(self.files, root, source, self.events, at.id)) is not None:
+            known = merged(self.files, root, source, self.events, at.id)
+            while known is not None and not self.may_have(label, known.main):
+                # Another engine rolled the branch back past that merge, or made another one of its name.
+                known = merged(self.files, root, source, self.events, known.main.id - 1)
+            if known is not None:
                 yield source, known.head
 
     def _by_fork(self, label: str, at: Point) -> Iterator[tuple[str, Point]]:

@@ -128,7 +128,7 @@ def test_more_of_them_than_are_listed_are_counted(
 def test_where_there_can_be_none_spark_is_not_asked(conflicts: Paimark, parted: Path) -> None:
     create_branch(parted, "parted.t", "ahead", "start")
     ran = conflicts("merge-branch", "parted.t", "--name", "ahead", "--conflicts", "--output", "json")
-    assert (ran.rows, ran.err.splitlines()[-1]) == ([], "no conflicts: main has all of the branch already")
+    assert (ran.rows, ran.err.splitlines()[-1]) == ([], "no conflicts: all of the branch is there already")
 
 
 def test_what_can_not_be_listed_is_refused(conflicts: Paimark, tmp_path: Path) -> None:

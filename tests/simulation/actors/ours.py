@@ -114,6 +114,8 @@ class Ours:
             operation = self._operation(plan, planned.arguments, planned.seen)
             operation.shown = planned.shown
         self._watch.operations[self.actor] = operation
+        # Though it die before anybody judges it.
+        self.world.merges_between |= bool(operation.arguments.get("into"))
         self._apply(operation, planned, is_recovery=is_recovery)
         return operation
 

@@ -226,7 +226,6 @@ class Outcomes:
         moves = _moves_of(operation, _written(operation))
         if not moves:
             return
-        self._world.merges_between |= bool(operation.arguments.get("into"))
         first, last = moves[0].before, moves[-1].after
         assert first is not None and last is not None
         heads = self._heads_meanwhile(operation, branch)
