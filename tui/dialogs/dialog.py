@@ -97,7 +97,8 @@ class Dialog(ModalScreen[Result]):
 
     def _fit(self, text: ScrollLines) -> None:
         width, height = self.app.size
-        others = sum(_lines_of(child) + child.styles.margin.height for child in text.siblings)
+        shown = (child for child in text.siblings if child.display)
+        others = sum(_lines_of(child) + child.styles.margin.height for child in shown)
         room = height - others - text.styles.margin.height - _FRAME
         if room < _LEAST:
             # The frame takes the lines above and below it, and the text has at least one.
