@@ -20,10 +20,12 @@ STEADY = "(SELECT CAST(id AS INT) AS k, 10 AS v FROM range(1, 4, 2))"
 UNSTEADY = STEADY.replace("10 AS v", "10 + CAST(rand() AS INT) AS v")
 
 
-def plans(spark: SparkSession) -> list[str]:
-    """Those of all statements so far that Spark still knows."""
+def plans(spark: SparkSession, after: int = -1) -> dict[int, str]:
+    """Those of the statements after one that Spark has told of, by number. It forgets the oldest."""
+    spark._jsparkSession.sparkContext().listenerBus().waitUntilEmpty()
     known = spark._jsparkSession.sharedState().statusStore().executionsList()
-    return [known.apply(place).physicalPlanDescription() for place in range(known.size())]
+    told = [known.apply(place) for place in range(known.size())]
+    return {each.executionId(): each.physicalPlanDescription() for each in told if each.executionId() > after}
 
 
 @pytest.mark.parametrize(("source", "is_sent"), [(STEADY, True), (UNSTEADY, False)])
@@ -34,7 +36,7 @@ def test_the_keys_of_a_source_that_stays_the_same_are_sent_first(
         tmp_path / "wh", TABLE.full_name, {"k": "INT", "v": "INT"}, keys=("k",), options={"bucket": "1"}
     )
     table.write([(1, 1), (2, 2)])
-    before = len(plans(spark_of_library))
+    before = max(plans(spark_of_library), default=-1)
     sql = f"MERGE INTO d.t t USING {source} s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v"
     change(
         spark_of_library, LocalFiles(str(table.warehouse)), f"{sql} WHEN NOT MATCHED THEN INSERT *", tmp_path
@@ -44,5 +46,5 @@ def test_the_keys_of_a_source_that_stays_the_same_are_sent_first(
         {"k": 2, "v": 2},
         {"k": 3, "v": 10},
     ]
-    merges = [plan for plan in plans(spark_of_library)[before:] if "MergeRows" in plan]
+    merges = [plan for plan in plans(spark_of_library, before).values() if "MergeRows" in plan]
     assert merges and all(("LeftSemi" in plan) is is_sent for plan in merges)
