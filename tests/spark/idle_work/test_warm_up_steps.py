@@ -25,9 +25,9 @@ def test_every_statement_of_the_warm_up_runs(
     finally:
         session.conf.unset(WARM_UP)
     assert warm_up is not None
-    before = len(plans(session))
+    before = max(plans(session), default=-1)
     for step in warm_up.steps():
         step()
     assert "warm-up:" not in capfd.readouterr().err
     # The last one's.
-    assert any("Join" in plan for plan in plans(session)[before:])
+    assert any("Join" in plan for plan in plans(session, before).values())
