@@ -71,6 +71,9 @@ class DyingWriter(PaimarkWriter):
         self._point = point
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        if not self._point:
+            super().commit(messages)
+            return
         # A process that lives on commits for other queries.
         with pytest.MonkeyPatch.context() as patched:
             die_at(self._point, patched.setattr, kill)
