@@ -28,6 +28,11 @@ _UUID = re.compile(r"[-_]?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENGINES = {"python": "pypaimon", "java": "Paimon for Java"}
 
 
+def place_of(root: Root, *, is_main: bool) -> str:
+    """`main`, or `branch fix`."""
+    return "main" if is_main else f"branch {root.label}"
+
+
 def unit_in(files: Files, root: Root) -> str:
     """What metadata counts in a root, by its newest schema."""
     return unit_of(Lineage(files, root).latest_schema() if files.names(root.schemas) else None)

@@ -27,9 +27,9 @@ from paimark.core.actions.follow_ups import items_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
-from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
 from paimark.core.actions.said import may_be_overwritten
-from paimark.core.errors import FileMissing, NotFound, Refused
+from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.spark.datasource.scan import require_counts
@@ -292,10 +292,7 @@ class RowStatement(ABC):
     def _state(self, files: Files, at: int | None = None) -> WrittenState:
         """As it is, or was at the snapshot of a plan. Raises `Refused` if that is gone."""
         root = branch_root(files, self.table, self.branch)
-        try:
-            head = choose(files, root, at)
-        except NotFound as error:
-            raise Refused(error.message, "It was there when the plan was made: make a new plan.") from error
+        head = choose_planned(files, root, at)
         return WrittenState(root, Lineage(files, root).require_schema(), head)
 
     def _head_of(self, plan: Plan) -> int | None:

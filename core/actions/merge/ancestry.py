@@ -84,15 +84,18 @@ class Ancestry:
 
     def may_have(self, label: str, point: Point) -> bool:
         """Whether the branch of this name can have this state; another one of the name has another."""
-        side = self.side(label)
-        there = None if side is None else side.record(point.id)
+        there = self._there(label, point)
         return there is None or point.is_of(there)
 
     def is_in(self, label: str, point: Point) -> bool:
         """Whether this state is certainly one of the branch's own."""
-        side = self.side(label)
-        there = None if side is None else side.record(point.id)
+        there = self._there(label, point)
         return there is not None and point.is_of(there)
+
+    def _there(self, label: str, point: Point) -> Snapshot | None:
+        """What the branch has under the id of this state; None if nothing, or if the branch is gone."""
+        side = self.side(label)
+        return None if side is None else side.record(point.id)
 
     def shared(self, target: Side, branch: Side, has: States, brings: States) -> States:
         """States that both have by their own histories, whatever was merged. Raises `Refused`."""

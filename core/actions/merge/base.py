@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from paimark.core.actions import said
 from paimark.core.actions.merge.ancestry import Ancestry
 from paimark.core.actions.merge.history import Merged, MergeEvent, events, merged
 from paimark.core.actions.names import is_archive
@@ -35,8 +36,8 @@ class Base(NamedTuple):
 
 
 def place_of(files: Files, root: Root) -> str:
-    """`main`, or `branch fix`."""
-    return "main" if root == main_root(files, root.table) else f"branch {root.label}"
+    """`main`, or `branch fix`, as it is now."""
+    return said.place_of(root, is_main=root == main_root(files, root.table))
 
 
 def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = None) -> Base:

@@ -23,8 +23,9 @@ from paimark.core.actions.plan import Plan, Step
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
-from paimark.core.actions.said import job_that_writes
+from paimark.core.actions.said import job_that_writes, place_of
 from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.core.once import once
 from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.edits import Edits, RowsEdit
@@ -104,7 +105,7 @@ class RewriteMain(Change[S]):
     def first_head(self) -> Snapshot:
         """Main's newest snapshot when the change began."""
 
-    @property
+    @once
     def is_main(self) -> bool:
         """Whether the root is main: under the lock, no other one becomes it."""
         return main_root(self.work.files, self.work.table) == self.root
@@ -112,7 +113,7 @@ class RewriteMain(Change[S]):
     @property
     def place(self) -> str:
         """`main`, or `branch fix`."""
-        return "main" if self.is_main else f"branch {self.root.label}"
+        return place_of(self.root, is_main=self.is_main)
 
     @abstractmethod
     def rows(self, start: RewriteBase) -> QueryRows | None:

@@ -20,9 +20,10 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
+from paimark.core.actions.said import place_of
 from paimark.core.config import Settings
-from paimark.core.errors import Cancelled, FileMissing, NotFound, PaimarkError, Refused, Unavailable
+from paimark.core.errors import Cancelled, FileMissing, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
@@ -67,7 +68,7 @@ class RewriteBase:
     @property
     def place(self) -> str:
         """`main`, or `branch fix`."""
-        return "main" if self.is_main else f"branch {self.root.label}"
+        return place_of(self.root, is_main=self.is_main)
 
     @property
     def schema_text(self) -> str:
@@ -114,13 +115,10 @@ def start_in(files: Files, root: Root, *, is_main: bool = True, at: int | None =
     Raises `Refused` if it is gone.
     """
     require_newest(files, root)
-    try:
-        head = choose(files, root, at)
-    except NotFound as error:
-        raise Refused(error.message, "It was there when the plan was made: make a new plan.") from error
+    head = choose_planned(files, root, at)
     schema = Lineage(files, root).latest_schema()
     if head is None or schema is None:
-        place = "main" if is_main else f"branch {root.label}"
+        place = place_of(root, is_main=is_main)
         raise Refused(f"{place} of {root.table.full_name} has no snapshot", "Commit some rows first.")
     return RewriteBase(head, schema, is_main)
 

@@ -80,6 +80,14 @@ def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot 
     )
 
 
+def choose_planned(files: Files, root: Root, at: int | None) -> ChosenSnapshot | None:
+    """As `choose`, for the snapshot of a plan. Raises `Refused` if that is gone."""
+    try:
+        return choose(files, root, at)
+    except NotFound as error:
+        raise Refused(error.message, "It was there when the plan was made: make a new plan.") from error
+
+
 def choose_as_planned(context: Context, table: TablePath, plan: Plan) -> ChosenSnapshot:
     """The snapshot of the arguments `branch` and `snapshot`. Raises `Refused` when it is another one now."""
     files, branch = context.files, text_argument(plan.arguments, "branch")

@@ -147,6 +147,7 @@ def blame(
     """
     options = global_options(ctx)
     narrator = Narrator()
+    columns = _COMMITS if options.as_json else _COMMITS_SHOWN
     told = list[tuple[object, ...]]()
     unknown = 0
     with asking(options, table) as (context, path):
@@ -156,7 +157,7 @@ def blame(
             named = key if options.as_json else ", ".join(f"{name}={key[name]}" for name in key)
             if version is None or commit is None:
                 unknown += 1
-                told.append((named, *(None,) * (len(_COMMITS if options.as_json else _COMMITS_SHOWN) - 1)))
+                told.append((named, *(None,) * (len(columns) - 1)))
             elif options.as_json:
                 told.append((named, commit.id, version.name, commit.time_millis, commit.commit_user))
             else:
@@ -165,7 +166,7 @@ def blame(
     if not told and not options.as_json:
         show("No such row is there now.")
         return
-    writer = row_writer(options, _COMMITS if options.as_json else _COMMITS_SHOWN)
+    writer = row_writer(options, columns)
     writer.write(told)
     writer.close()
     if unknown:

@@ -5,7 +5,6 @@ No row may come twice, and none that the branch has may stay out: whichever way 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.records import Point, Snapshot, point_of
+from tests.actions.merge.test_merge_model import write_commit
 
 TABLE = TablePath("shop", "t")
 NAMES = ("main", "a", "b", "c")
@@ -68,18 +68,7 @@ class Model:
         self.made += 1
         number = self.heads[root] = self.heads.get(root, 0) + 1
         self.rows[f"delta-{self.made}"] = rows
-        snapshot = {
-            "version": 3,
-            "id": number,
-            "schemaId": 0,
-            "baseManifestList": f"base-{self.made}",
-            "deltaManifestList": f"delta-{self.made}",
-            "commitUser": "u",
-            "commitIdentifier": 1,
-            "commitKind": "APPEND",
-            "timeMillis": self.made,
-        }
-        assert self.files.create(root.snapshot(number), json.dumps(snapshot).encode())
+        write_commit(self.files, root, number, self.made)
         return self.at(root, number)
 
     def copy(self, source: Root, target: Root, number: int) -> None:

@@ -26,6 +26,22 @@ KINDS = ("branch", "main", "merge", "forward", "back", "undo", "cut", "uncut")
 STEPS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(0, 9)), max_size=14)
 
 
+def write_commit(files: LocalFiles, root: Root, number: int, made: int) -> None:
+    """A snapshot whose lists are named after the number of commits that were `made`."""
+    snapshot = {
+        "version": 3,
+        "id": number,
+        "schemaId": 0,
+        "baseManifestList": f"base-{made}",
+        "deltaManifestList": f"delta-{made}",
+        "commitUser": "u",
+        "commitIdentifier": 1,
+        "commitKind": "APPEND",
+        "timeMillis": made,
+    }
+    assert files.create(root.snapshot(number), json.dumps(snapshot).encode())
+
+
 @dataclass
 class Model:
     """`has` says of each of main's commits up to which of the branch's it has the rows."""
@@ -52,18 +68,7 @@ class Model:
     def write(self, root: Root, number: int) -> None:
         """A commit of its own: nobody names its lists so again."""
         self.made += 1
-        snapshot = {
-            "version": 3,
-            "id": number,
-            "schemaId": 0,
-            "baseManifestList": f"base-{self.made}",
-            "deltaManifestList": f"delta-{self.made}",
-            "commitUser": "u",
-            "commitIdentifier": 1,
-            "commitKind": "APPEND",
-            "timeMillis": self.made,
-        }
-        assert self.files.create(root.snapshot(number), json.dumps(snapshot).encode())
+        write_commit(self.files, root, number, self.made)
 
     def copy(self, source: Root, target: Root, number: int) -> None:
         assert self.files.create(target.snapshot(number), self.files.read(source.snapshot(number)))
