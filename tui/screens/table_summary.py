@@ -19,7 +19,6 @@ from paimark.core.table.read_tags import is_read_tag
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import palette_key
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.query.statements import select_all
 from paimark.tui.screens.open_tabs import OpenTabs
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.tabs import Tab
@@ -133,7 +132,7 @@ class NextQuery:
             return ""
         if isinstance(pane, RecordPane):
             version = pane.current_version if pane.is_of(target) else None
-            return select_all(target, version or RowVersion())
+            return target.select_all(version or RowVersion())
         # By its attributes: importing the pane would delay the first frame.
         editor = getattr(pane, "editor", None)
         return str(editor.statement[0]) if editor is not None and len(editor.text) < _LONG else ""
