@@ -117,7 +117,7 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
-@click.option("--where", metavar="CONDITION", help="The rows of now, as after WHERE.")
+@click.option("--where", metavar="CONDITION", help="Which of the current rows, as after WHERE.")
 @click.option("--partition", metavar="TEXT", help="Or those of partitions: day=2026-05-01.")
 @click.option("--keys", metavar="TEXT", help="Or of keys: 42,43; JSON; @FILE with one a line.")
 @click.option("--branch", metavar="NAME", help="Look at this branch; main when not given.")

@@ -328,7 +328,7 @@ class ConflictsScreen(Dialog[str | None]):
 
 
 class RepairConflictsScreen(ConflictsScreen):
-    """The same of a repair: the rows of now stay, or become what they were, or what a person edited."""
+    """The same of a repair: the current rows stay, or become what they were, or what a person edited."""
 
     WITH = ""
     BINDINGS: ClassVar[list[BindingType]] = [
