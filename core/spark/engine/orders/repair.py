@@ -35,6 +35,8 @@ def repair(session: EngineSession, order: Repair) -> TaskResult:
         def fill(write: Any) -> None:
             if order.out:
                 write.takeOut(list(order.out))
+            if order.partitions:
+                write.takeOutPartitions(list(order.partitions))
             if order.delete_where:
                 with _changing(session, write.changing(target.name), order.table):
                     session.spark.sql(f"DELETE FROM {_place(order.table)} AS this WHERE {order.delete_where}")
