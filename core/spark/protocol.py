@@ -186,7 +186,8 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
 
     Rows with a key: `upserts_sql` has the rows as they shall be, and in the column `GONE` whether the key
     shall have none. Rows without: the data files named `out` leave the table, and so do the rows of the
-    condition `delete_where`; `rows_sql` has those that are added. `operation` and `done` are for the log.
+    condition `delete_where`; `rows_sql` has those that are added. Either: the `partitions`, as manifests
+    have them, in Base64, leave the table. `operation` and `done` are for the log.
     `schema`, `head` and `follows_main` must still be valid at the commit.
     """
 
@@ -202,6 +203,7 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
     done: str
     upserts_sql: str = ""
     out: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
     delete_where: str = ""
     rows_sql: str = ""
     texts: Mapping[str, tuple[str, ...]] = {}
