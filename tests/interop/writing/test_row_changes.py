@@ -205,7 +205,39 @@ def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path,
     assert "at has a time before 1582" in refused(engine, f"DELETE FROM {table} WHERE k = 2")[0]
     assert found(judge, engine_warehouse, table) == kept
     end_of(engine, f"INSERT INTO {table} VALUES (3, TIMESTAMP_NTZ '1582-10-15 00:00:00')")
-    assert found(judge, engine_warehouse, table) == [*kept, [3, -12_219_292_800_000_000]]
+    rows_now = [*kept, [3, -12_219_292_800_000_000]]
+    assert found(judge, engine_warehouse, table) == rows_now
+    for _ in range(5):
+        end_of(engine, f"INSERT INTO {table} VALUES (4, NULL)")
+    rows_now += [[4, None]] * 5
+    message, hint = refused(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert "at has a time before 1582" in f"{message} {hint}"
+    assert found(judge, engine_warehouse, table) == rows_now
+    # In other files they stay as they are read now.
+    end_of(engine, f"ALTER TABLE {table} SET TBLPROPERTIES ('file.format' = 'parquet')")
+    end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert found(judge, engine_warehouse, table) == rows_now
+
+
+# Of a table without statistics its files are looked into.
+@pytest.mark.parametrize("mode", ["full", "none"])
+def test_a_compaction_of_keys_moves_no_old_time(
+    engine: Engine, engine_warehouse: Path, judge: Judge, mode: str
+) -> None:
+    table, old = f"hostile.old_{mode}", -62_135_596_800_000_000
+    options = {"file.format": "orc", "bucket": "1", "metadata.stats-mode": mode}
+    columns = {"k": "INT", "at": "TIMESTAMP(6)", "z": "TIMESTAMP_LTZ(3)"}
+    judge.create(engine_warehouse, table, columns, keys=["k"], options=options)
+    judge.put(engine_warehouse, table, [("+I", [1, 0, 0])])
+    judge.put(engine_warehouse, table, [("+I", [2, None, 0])])
+    end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    judge.put(engine_warehouse, table, [("+I", [3, 0, old])])
+    rows_now = found(judge, engine_warehouse, table)
+    message, hint = refused(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert "Column z has a time before 1582" in f"{message} {hint}"
+    assert found(judge, engine_warehouse, table) == rows_now
+    end_of(engine, f"DELETE FROM {table} WHERE k = 1")
+    assert found(judge, engine_warehouse, table) == rows_now[1:]
 
 
 def _ids(judge: Judge, warehouse: Path, table: str, kind: Kind) -> dict[int, int]:

@@ -3,8 +3,21 @@ package paimark.library;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.InternalRow;
+import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.io.DataFileMeta;
+import org.apache.paimon.predicate.Predicate;
+import org.apache.paimon.predicate.PredicateBuilder;
+import org.apache.paimon.reader.RecordReaderIterator;
+import org.apache.paimon.stats.SimpleStatsEvolution;
+import org.apache.paimon.stats.SimpleStatsEvolutions;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.sink.CommitMessageImpl;
+import org.apache.paimon.table.source.DataSplit;
+import org.apache.paimon.table.source.TableRead;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataTypeChecks;
 import org.apache.paimon.types.DataTypeRoot;
@@ -17,6 +30,8 @@ import org.apache.paimon.types.DataTypeRoot;
 final class OldMoments {
     /** 1582-10-15. */
     private static final long FIRST = -12_219_292_800_000L;
+    /** More than the days by which a file's statistics, too, may have moved. */
+    private static final long MOVED = 30L * 24 * 3600 * 1000;
 
     private final FileStoreTable table;
     private final List<Integer> places = new ArrayList<>();
@@ -41,9 +56,63 @@ final class OldMoments {
             boolean counts = row.getRowKind().isAdd() || table.primaryKeys().contains(field.name());
             if (counts && !row.isNullAt(place)
                     && row.getTimestamp(place, DataTypeChecks.getPrecision(field.type())).getMillisecond() < FIRST) {
-                throw new IOException("Column " + field.name() + " has a time before 1582-10-15, and Paimon's ORC files "
-                        + "give such times back moved by days. Keep them in Parquet or Avro files.");
+                throw moved(field);
             }
         }
+    }
+
+    /** Of files whose rows are written again. Their statistics rule most of them out; the others are looked into. */
+    void requireKept(CommitMessageImpl compacted) throws IOException {
+        Set<String> kept = compacted.compactIncrement().compactAfter().stream().map(DataFileMeta::fileName)
+                .collect(Collectors.toSet());
+        SimpleStatsEvolutions evolutions =
+                new SimpleStatsEvolutions(id -> table.schemaManager().schema(id).fields(), table.schema().id());
+        for (DataFileMeta file : compacted.compactIncrement().compactBefore()) {
+            if (places.isEmpty() || kept.contains(file.fileName())) {
+                continue;
+            }
+            SimpleStatsEvolution.Result known = evolutions.getOrCreate(file.schemaId())
+                    .evolution(file.valueStats(), file.rowCount(), file.valueStatsCols());
+            for (int place : places) {
+                if (mayHaveOld(known, place, file.rowCount()) && hasOld(compacted, file, place)) {
+                    throw moved(table.rowType().getFields().get(place));
+                }
+            }
+        }
+    }
+
+    private boolean mayHaveOld(SimpleStatsEvolution.Result known, int place, long rows) {
+        boolean hasOnlyNulls = !known.nullCounts().isNullAt(place) && known.nullCounts().getLong(place) == rows;
+        int precision = DataTypeChecks.getPrecision(table.rowType().getTypeAt(place));
+        return !hasOnlyNulls && (known.minValues().isNullAt(place)
+                || known.minValues().getTimestamp(place, precision).getMillisecond() < FIRST + MOVED);
+    }
+
+    private boolean hasOld(CommitMessageImpl of, DataFileMeta file, int place) throws IOException {
+        Predicate isOld = new PredicateBuilder(table.rowType()).lessThan(place, Timestamp.fromEpochMillis(FIRST));
+        DataSplit split = DataSplit.builder()
+                .withSnapshot(Snapshot.FIRST_SNAPSHOT_ID)
+                .withPartition(of.partition())
+                .withBucket(of.bucket())
+                .withBucketPath(table.store().pathFactory().bucketPath(of.partition(), of.bucket()).toString())
+                .withTotalBuckets(of.totalBuckets())
+                .withDataFiles(List.of(file))
+                .isStreaming(false)
+                .rawConvertible(true)
+                .build();
+        TableRead read = table.newRead().withReadType(table.rowType().project(new int[] {place})).withFilter(isOld)
+                .executeFilter();
+        try (RecordReaderIterator<InternalRow> rows = new RecordReaderIterator<>(read.createReader(split))) {
+            return rows.hasNext();
+        } catch (IOException error) {
+            throw error;
+        } catch (Exception error) {
+            throw new IOException(error);
+        }
+    }
+
+    private static IOException moved(DataField field) {
+        return new IOException("Column " + field.name() + " has a time before 1582-10-15, and Paimon's ORC files give "
+                + "such times back moved by days. Keep them in Parquet or Avro files (file.format).");
     }
 }
