@@ -22,6 +22,8 @@ _DELETE_BY: Mapping[str, tuple[str, ...]] = {
     "aggregation": ("aggregation.remove-record-on-delete",),
 }
 _UPDATED = ("deduplicate", "partial-update")
+# What pypaimon has for tables with data evolution; its messages are committed as those of a write.
+_BY_COLUMN = "table.new_batch_write_builder().new_update().update_by_predicate(predicate, {column: value})"
 _ROWKIND = "rowkind.field"
 
 
@@ -30,6 +32,10 @@ def change_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
     options = schema.options
     if is_on(options, "data-evolution.enabled"):
         hint = "INSERT OVERWRITE it with the rows as they shall be."
+        if command != "delete":
+            hint = (
+                f"{command.upper()} in stock Spark writes the columns; or pypaimon: {_BY_COLUMN}. Or {hint}"
+            )
         return [
             WriteRefusal("keeps columns of a row in several files (data-evolution.enabled is true)", hint)
         ]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pypaimon import CatalogFactory
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
@@ -217,6 +218,34 @@ def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path,
     end_of(engine, f"ALTER TABLE {table} SET TBLPROPERTIES ('file.format' = 'parquet')")
     end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
     assert found(judge, engine_warehouse, table) == rows_now
+
+
+def test_what_is_named_for_data_evolution_does_it(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """Main and a branch; stock Paimon and Paimark read what pypaimon writes."""
+    table = "hostile.evolves"
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    judge.create(engine_warehouse, table, {"k": "INT", "v": "INT"}, options=options)
+    judge.put(engine_warehouse, table, [("+I", [1, 1]), ("+I", [2, 2])])
+    assert isinstance(
+        end_of(engine, f"CALL sys.create_branch(table => '{table}', name => 'b', snapshot => 1)"), Finished
+    )
+    hint = refused(engine, f"UPDATE {table} SET v = 9 WHERE k = 2")[1]
+    assert "new_update().update_by_predicate(" in hint
+    assert "pypaimon" not in refused(engine, f"DELETE FROM {table} WHERE k = 2")[1]
+    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
+    for place, value in ((table, 9), (f"{table}$branch_b", 8)):
+        builder = catalog.get_table(place).new_batch_write_builder()
+        update = builder.new_update()
+        is_second = update.new_predicate_builder().equal("k", 2)
+        builder.new_commit().commit(update.update_by_predicate(is_second, {"v": value}))
+        ours = f"hostile.`evolves{place.removeprefix(table)}`"
+        assert sorted(list(row.values()) for row in rows(engine, f"SELECT * FROM {ours}")) == [
+            [1, 1],
+            [2, value],
+        ]
+        assert sorted(judge.rows(engine_warehouse, place)) == [[1, 1], [2, value]]
 
 
 # Of a table without statistics its files are looked into.
