@@ -248,6 +248,28 @@ def test_what_is_named_for_data_evolution_does_it(
         assert sorted(judge.rows(engine_warehouse, place)) == [[1, 1], [2, value]]
 
 
+def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "hostile.old_parts"
+    end_of(engine, "CREATE DATABASE IF NOT EXISTS hostile")
+    columns = "k INT NOT NULL, r STRUCT<a: INT, at: TIMESTAMP_NTZ>, l ARRAY<TIMESTAMP_NTZ>"
+    options = "'primary-key' = 'k', 'bucket' = '1', 'file.format' = 'orc'"
+    end = end_of(engine, f"CREATE TABLE {table} ({columns}) TBLPROPERTIES ({options})")
+    assert isinstance(end, Finished), end
+    old, new = "TIMESTAMP_NTZ '1500-01-01 00:00:00'", "TIMESTAMP_NTZ '1600-01-01 00:00:00'"
+    for row in (f"named_struct('a', 1, 'at', {old}), NULL", f"NULL, array(NULL, {old})"):
+        assert "has a time before 1582" in refused(engine, f"INSERT INTO {table} VALUES (1, {row})")[0]
+    for key in (1, 2):
+        end_of(
+            engine,
+            f"INSERT INTO {table} VALUES ({key}, named_struct('a', 1, 'at', {new}), array(NULL, {new}))",
+        )
+    end = end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert isinstance(end, Finished), end
+    judge.put(engine_warehouse, table, [("+I", [3, None, [-62_135_596_800_000_000]])])
+    message, hint = refused(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert "Column l has a time before 1582" in f"{message} {hint}"
+
+
 # Of a table without statistics its files are looked into.
 @pytest.mark.parametrize("mode", ["full", "none"])
 def test_a_compaction_of_keys_moves_no_old_time(

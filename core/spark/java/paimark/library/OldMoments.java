@@ -5,11 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.apache.paimon.Snapshot;
+import org.apache.paimon.data.InternalArray;
+import org.apache.paimon.data.InternalMap;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.data.Timestamp;
 import org.apache.paimon.io.DataFileMeta;
-import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.reader.RecordReaderIterator;
 import org.apache.paimon.stats.SimpleStatsEvolution;
@@ -17,10 +19,13 @@ import org.apache.paimon.stats.SimpleStatsEvolutions;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessageImpl;
 import org.apache.paimon.table.source.DataSplit;
-import org.apache.paimon.table.source.TableRead;
+import org.apache.paimon.table.source.InnerTableRead;
 import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
 import org.apache.paimon.types.DataTypeChecks;
+import org.apache.paimon.types.DataTypeFamily;
 import org.apache.paimon.types.DataTypeRoot;
+import org.apache.paimon.types.DataTypes;
 
 /**
  * Times before the Gregorian calendar, which Paimon's ORC files give back as others.
@@ -35,6 +40,7 @@ final class OldMoments {
 
     private final FileStoreTable table;
     private final List<Integer> places = new ArrayList<>();
+    private final List<InternalRow.FieldGetter> values = new ArrayList<>();
 
     OldMoments(FileStoreTable table) {
         this.table = table;
@@ -42,23 +48,54 @@ final class OldMoments {
                 || table.coreOptions().fileFormatPerLevel().containsValue("orc");
         List<DataField> fields = table.rowType().getFields();
         for (int place = 0; isOrc && place < fields.size(); place++) {
-            DataTypeRoot root = fields.get(place).type().getTypeRoot();
-            if (root == DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE || root == DataTypeRoot.TIMESTAMP_WITH_LOCAL_TIME_ZONE) {
+            if (hasTimes(fields.get(place).type())) {
                 places.add(place);
+                values.add(InternalRow.createFieldGetter(fields.get(place).type(), place));
             }
         }
     }
 
     /** Of a row that goes, the key counts alone. */
     void requireKept(InternalRow row) throws IOException {
-        for (int place : places) {
-            DataField field = table.rowType().getFields().get(place);
+        for (int i = 0; i < places.size(); i++) {
+            DataField field = table.rowType().getFields().get(places.get(i));
             boolean counts = row.getRowKind().isAdd() || table.primaryKeys().contains(field.name());
-            if (counts && !row.isNullAt(place)
-                    && row.getTimestamp(place, DataTypeChecks.getPrecision(field.type())).getMillisecond() < FIRST) {
+            if (counts && hasOld(values.get(i).getFieldOrNull(row), field.type())) {
                 throw moved(field);
             }
         }
+    }
+
+    private static boolean isTime(DataType type) {
+        return type.is(DataTypeRoot.TIMESTAMP_WITHOUT_TIME_ZONE) || type.is(DataTypeRoot.TIMESTAMP_WITH_LOCAL_TIME_ZONE);
+    }
+
+    private static boolean hasTimes(DataType type) {
+        return isTime(type) || (type.is(DataTypeFamily.CONSTRUCTED)
+                && DataTypeChecks.getNestedTypes(type).stream().anyMatch(OldMoments::hasTimes));
+    }
+
+    private static boolean hasOld(Object value, DataType type) {
+        if (value == null || !hasTimes(type)) {
+            return false;
+        }
+        if (isTime(type)) {
+            return ((Timestamp) value).getMillisecond() < FIRST;
+        }
+        List<DataType> parts = DataTypeChecks.getNestedTypes(type);
+        if (value instanceof InternalMap) {
+            InternalMap map = (InternalMap) value;
+            return hasOld(map.keyArray(), DataTypes.ARRAY(parts.get(0)))
+                    || (parts.size() > 1 && hasOld(map.valueArray(), DataTypes.ARRAY(parts.get(1))));
+        }
+        if (value instanceof InternalArray) {
+            InternalArray array = (InternalArray) value;
+            InternalArray.ElementGetter getter = InternalArray.createElementGetter(parts.get(0));
+            return IntStream.range(0, array.size()).anyMatch(i -> hasOld(getter.getElementOrNull(array, i), parts.get(0)));
+        }
+        InternalRow row = (InternalRow) value;
+        return IntStream.range(0, parts.size()).anyMatch(i ->
+                hasOld(InternalRow.createFieldGetter(parts.get(i), i).getFieldOrNull(row), parts.get(i)));
     }
 
     /** Of files whose rows are written again. Their statistics rule most of them out; the others are looked into. */
@@ -83,13 +120,14 @@ final class OldMoments {
 
     private boolean mayHaveOld(SimpleStatsEvolution.Result known, int place, long rows) {
         boolean hasOnlyNulls = !known.nullCounts().isNullAt(place) && known.nullCounts().getLong(place) == rows;
-        int precision = DataTypeChecks.getPrecision(table.rowType().getTypeAt(place));
-        return !hasOnlyNulls && (known.minValues().isNullAt(place)
-                || known.minValues().getTimestamp(place, precision).getMillisecond() < FIRST + MOVED);
+        DataType type = table.rowType().getTypeAt(place);
+        return !hasOnlyNulls && (!isTime(type) || known.minValues().isNullAt(place)
+                || known.minValues().getTimestamp(place, DataTypeChecks.getPrecision(type)).getMillisecond()
+                        < FIRST + MOVED);
     }
 
     private boolean hasOld(CommitMessageImpl of, DataFileMeta file, int place) throws IOException {
-        Predicate isOld = new PredicateBuilder(table.rowType()).lessThan(place, Timestamp.fromEpochMillis(FIRST));
+        DataType type = table.rowType().getTypeAt(place);
         DataSplit split = DataSplit.builder()
                 .withSnapshot(Snapshot.FIRST_SNAPSHOT_ID)
                 .withPartition(of.partition())
@@ -100,10 +138,19 @@ final class OldMoments {
                 .isStreaming(false)
                 .rawConvertible(true)
                 .build();
-        TableRead read = table.newRead().withReadType(table.rowType().project(new int[] {place})).withFilter(isOld)
-                .executeFilter();
+        InnerTableRead read = table.newRead().withReadType(table.rowType().project(new int[] {place}));
+        if (isTime(type)) {
+            // The format leaves out most of the file by it.
+            read = read.withFilter(new PredicateBuilder(table.rowType()).lessThan(place, Timestamp.fromEpochMillis(FIRST)));
+        }
+        InternalRow.FieldGetter value = InternalRow.createFieldGetter(type, 0);
         try (RecordReaderIterator<InternalRow> rows = new RecordReaderIterator<>(read.createReader(split))) {
-            return rows.hasNext();
+            while (rows.hasNext()) {
+                if (hasOld(value.getFieldOrNull(rows.next()), type)) {
+                    return true;
+                }
+            }
+            return false;
         } catch (IOException error) {
             throw error;
         } catch (Exception error) {
