@@ -51,38 +51,30 @@ class RunsStatements(Protocol):
 
 
 class WarmUp:
-    """`begin` makes a runner for a warehouse at `place`; None if no statements are to run.
+    """`begin` makes a runner for a warehouse at `place`."""
 
-    `start_workers` reads a table without rows by Python workers.
-    """
-
-    def __init__(
-        self, place: Path, begin: Callable[[], RunsStatements] | None, start_workers: Callable[[], None]
-    ) -> None:
+    def __init__(self, place: Path, begin: Callable[[], RunsStatements]) -> None:
         self._place = place
         self._begin = begin
-        self._start_workers = start_workers
         self._runner: RunsStatements | None = None
 
     def steps(self) -> Iterator[Callable[[], None]]:
         """The steps, to be done one after another."""
-        if self._begin is not None:
-            # Each is short: a statement that comes waits for the end of the running one.
-            yield partial(_create_table, self._place)
-            for step in (1, 2):
-                yield partial(_commit, self._place, step)
-            yield partial(self._set_up, self._begin)
-            for sql in STATEMENTS:
-                yield partial(self._run, sql)
-        yield self._start_workers
+        # Each is short: a statement that comes waits for the end of the running one.
+        yield partial(_create_table, self._place)
+        for step in (1, 2):
+            yield partial(_commit, self._place, step)
+        yield self._set_up
+        for sql in STATEMENTS:
+            yield partial(self._run, sql)
 
     def interrupt(self) -> None:
         """Stop the running statement, if there is one. Returns at once; any thread may call this."""
         if self._runner is not None:
             self._runner.cancel(0)
 
-    def _set_up(self, begin: Callable[[], RunsStatements]) -> None:
-        self._runner = begin()
+    def _set_up(self) -> None:
+        self._runner = self._begin()
 
     def _run(self, sql: str) -> None:
         if self._runner is not None:
