@@ -52,6 +52,11 @@ class PaimarkError(Exception):
         self.hint = shortened(redacted(hint))
         super().__init__(self.message)
 
+    @property
+    def said(self) -> str:
+        """Both as one text."""
+        return f"{self.message}. {self.hint}".rstrip()
+
 
 class NotFound(PaimarkError):
     """A table, branch, version or file that was named does not exist."""

@@ -78,7 +78,7 @@ def charts_over_time(told: OverTime, now_ms: int, unit: str) -> list[Chart]:
     now."""
     space = key("tab.space", "8")
     bytes_untold = (
-        f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the bytes of now."
+        f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the current bytes."
     )
     return [
         _chart(f"{unit}s", told, now_ms, "count", lambda state: state.records),

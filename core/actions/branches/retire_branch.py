@@ -11,12 +11,13 @@ from paimark.core.actions.branches.delete_branch import as_planned, branch_refus
 from paimark.core.actions.branches.rename_root import RootMove
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.plan import raise_first
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap
 from paimark.core.errors import Refused
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SCHEMA_PREFIX, Root
+from paimark.core.table.layout import SCHEMA_PREFIX
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 
 
@@ -39,12 +40,8 @@ class RetireBranch(RootMove[MovedRoot]):
         return cls(work, edit)
 
     @property
-    def source(self) -> Root:
-        return self.work.table.root(self.state.before)
-
-    @property
-    def target(self) -> Root:
-        return self.work.table.root(self.state.after)
+    def names(self) -> tuple[str | None, str | None]:
+        return self.state.before, self.state.after
 
     def swap(self) -> Swap:
         data = (self.state.schema or "").encode()
@@ -66,7 +63,7 @@ class RetireBranch(RootMove[MovedRoot]):
         name, retired = self.source.label, self.target.label
         return Done(
             message=self.stays or f"Branch {name} of {self.work.plan.table} is retired as {retired}",
-            result={"branch_name": name, "retired_as": retired, "freed_files": 0, "freed_bytes": 0},
+            result={"branch_name": name, "retired_as": retired, **Removed().facts},
             before=f"branch {name}",
             after=f"branch {retired}",
         )

@@ -59,7 +59,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
         refusals += more
     undo = "" if drops_previous else table.undo
     steps = tuple(_steps(context, takeover, archive, freed, drops_previous=drops_previous))
-    also = ", and delete the main of now" if drops_previous else ""
+    also = ", and delete the current main" if drops_previous else ""
     staying = {*takeover.tags, *Lineage(context.files, branch.root).tag_names()}
     return Plan(
         headline=f"Make branch {name} main of {table.full_name}{also}.",
@@ -86,7 +86,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
         + ("" if freed.data else ", no data file"),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
-        freed_bytes=sum(each.size or 0 for each in freed.files),
+        freed_bytes=freed.size,
         undo=undo,
         takes=leaving(context.files, main.root, staying),
     )
@@ -170,7 +170,7 @@ def _lost(context: Context, takeover: Takeover, freed: Freed, *, drops_previous:
     goes = ""
     if drops_previous:
         count = len(freed.files)
-        goes = f". {counted(count, 'file')} {go(count)}, {size(sum(each.size or 0 for each in freed.files))}"
+        goes = f". {counted(count, 'file')} {go(count)}, {size(freed.size)}"
     commits = _commits_since(context, takeover)
     if head is not None and commits is None:
         text = (
@@ -192,7 +192,7 @@ def _lost(context: Context, takeover: Takeover, freed: Freed, *, drops_previous:
         yield Item("loses", lacks, "column-hidden", is_grave=True, names=tuple(columns))
     if staying := _staying_savepoints(files, takeover):
         it = "it stays" if len(staying) == 1 else "they stay"
-        where = "" if drops_previous else f": {it} with the main of now, under its other name"
+        where = "" if drops_previous else f": {it} with the current main, under its other name"
         text = f"{savepoints_said(staying)} of main, made after the fork{where}"
         yield Item("loses", text, "savepoints-leave-main", is_grave=True, names=tuple(staying))
     for consumer in consumers_of(files, main):
@@ -223,7 +223,7 @@ def _affected(context: Context, takeover: Takeover, *, drops_previous: bool) -> 
     table, now = main.table.full_name, context.clock()
     then = f"{table}$branch_{branch.label}"
     writer = stock_writer(files, main)
-    expiry = "" if drops_previous else "; their `CALL expire_snapshots` there takes files of the main of now"
+    expiry = "" if drops_previous else "; their `CALL expire_snapshots` there takes files of the current main"
     if main.branch is not None:
         text = f"stock engines that use `{table}$branch_{main.label}` do not follow: main is `{then}`{expiry}"
         yield Item("affects", text, "stock-stays")
@@ -249,7 +249,7 @@ def _affected(context: Context, takeover: Takeover, *, drops_previous: bool) -> 
 
 def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> Iterator[Item]:
     name = takeover.branch.root.label
-    parts = [] if drops_previous else [f"main of now, as branch {previous}"]
+    parts = [] if drops_previous else [f"the current main, as branch {previous}"]
     savepoints = _savepoints(takeover.tags)
     tags = [each for each in takeover.tags if not each.startswith(SAVEPOINT_TAG_PREFIX)]
     if savepoints:

@@ -285,7 +285,7 @@ def _done(work: Work, replacement: Replacement, late: str) -> Done:
     message = f"Made {replacement.branch} main of {work.plan.table}"
     items = []
     if is_dropped:
-        message += ", and deleted the main of before. It can't be taken back"
+        message += ", and deleted the previous main. It can't be taken back"
     else:
         why = f": {late}" if late else ""
         items.append(Item("keeps", f"main until now, as branch {previous}{why}"))

@@ -84,7 +84,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             lost_since(context, target, "from the newest rows"),
             *may_be_overwritten(files, start.root, context.clock()),
             *_affected(files, target),
-            Item("keeps", f"main of now as savepoint {safety}; every version, tag and savepoint"),
+            Item("keeps", f"the current main as savepoint {safety}; every version, tag and savepoint"),
         ),
         cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
         refusals=tuple(refusals),
@@ -191,4 +191,8 @@ def _affected(files: Files, target: RollbackTarget) -> list[Item]:
 
 def _new_definition(target: RollbackTarget) -> list[Step]:
     new = target.definition
-    return [] if new is None else [Step("create", target.start.root.schema(new.id), "with columns of then")]
+    return (
+        []
+        if new is None
+        else [Step("create", target.start.root.schema(new.id), "with the columns of that version")]
+    )

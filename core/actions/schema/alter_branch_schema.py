@@ -256,7 +256,7 @@ def _items(
             text += "it. A column of that name added later is empty"
         yield Item("loses", text, "column-hidden", is_grave=True, names=tuple(dropped))
         is_main = root == main_root(files, root.table)
-        back = "A rollback to such a version brings columns back, with the rows of then"
+        back = "A rollback to such a version brings columns back, with their values at that time"
         yield final(back if is_main else "")
     elif is_final:
         # Nobody loses anything by it, so nobody is asked.

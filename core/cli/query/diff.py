@@ -11,7 +11,7 @@ import click
 from paimark.core.arrow_values import column_values
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import row_writer
+from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.query.answering import (
     Narrator,
     RowSink,
@@ -27,7 +27,7 @@ from paimark.core.export.difference_rows import as_fields, in_short
 from paimark.core.figures import counted
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished, Reading, StageProgress
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Reading, StageProgress
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import find_table
 from paimark.core.travel.diff.diff import Difference, make_difference
@@ -157,8 +157,8 @@ _KEYED = ("change", "key", "changes", "old", "new")
 _COUNTED = ("change", "times", "row")
 
 
-class PrintedDifference:
-    """Rows of a page on stdout, as a `RowSink` takes them."""
+class PrintedDifference(RowSink):
+    """Rows of a page on stdout, with columns of their own. Printed rows can't be taken back."""
 
     def __init__(self, options: GlobalOptions, difference: Difference) -> None:
         self._difference = difference
@@ -169,20 +169,11 @@ class PrintedDifference:
             names = list(_KEYED if keys else _COUNTED)
         self._rows = row_writer(options, names, null="NULL")
 
-    def begin(self, columns: Columns) -> None:
-        """Nothing: the output has its own columns."""
-
     def add(self, batch: Batch) -> None:
         self._rows.write(self._cells(row) for row in self._difference.rows(read_batch(batch)))
 
-    def explain(self, text: str) -> None:
-        """No difference is an EXPLAIN."""
-
     def finish(self) -> None:
         self._rows.close()
-
-    def abandon(self) -> None:
-        """Nothing: printed rows can't be taken back."""
 
     def _cells(self, row: DiffRow) -> list[object]:
         if self._as_json:
@@ -193,10 +184,11 @@ class PrintedDifference:
 
 def print_summary(options: GlobalOptions, difference: Difference, totals: Totals) -> None:
     """Print one row per kind of change, then one per changed column."""
-    rows = row_writer(options, ["change", "column", "rows"], null="")
-    rows.write([change, None, totals.changes.get(change, 0)] for change in difference.changes)
-    rows.write(["changed", name, count] for name, count in columns_changed(difference, totals))
-    rows.close()
+    rows: list[tuple[object, ...]] = [
+        (change, None, totals.changes.get(change, 0)) for change in difference.changes
+    ]
+    rows += [("changed", name, count) for name, count in columns_changed(difference, totals)]
+    print_rows(options, ["change", "column", "rows"], rows)
 
 
 def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:

@@ -128,7 +128,7 @@ def test_several_savepoints_are_told_as_several(context: Context) -> None:
     assert "; savepoints 1 and 2; " in plan.kept[0]
     assert item(plan, "savepoints-leave-main").text == (
         "savepoints 3 and 4 of main, made after the fork: "
-        "they stay with the main of now, under its other name"
+        "they stay with the current main, under its other name"
     )
 
 

@@ -328,7 +328,7 @@ def test_what_removes_wants_agreement_and_warns(context: Context) -> None:
         "A column of that name added later is empty"
     ]
     assert item(plan, "final").text.endswith(
-        "A rollback to such a version brings columns back, with the rows of then"
+        "A rollback to such a version brings columns back, with their values at that time"
     )
     assert (plan.ask.phrase, plan.take_back.how) == ("price", "never")
     assert planned(context, ALTER, add="x INT").ask.kind == "none"
