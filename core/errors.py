@@ -5,6 +5,7 @@
     │   └── FileMissing       1  a path that was read
     ├── Corrupt               1  a metadata file that can't be read
     ├── Refused               1  unsafe or not allowed: nothing was written
+    │   └── Outrun            1  others committed meanwhile: it may be tried again
     ├── StatementFailed       1  SQL that can't be run as written, with its position
     ├── Cancelled             1  somebody stopped it: nothing was written
     ├── UsageError            2  the words of the command don't fit together
@@ -82,6 +83,10 @@ class Refused(PaimarkError):
     label = "Refused"
 
 
+class Outrun(Refused):
+    """Others committed meanwhile what a commit relied on. Nothing was committed."""
+
+
 class StatementFailed(PaimarkError):
     """A SQL statement that can't be run as written. `position` is a character offset in it, if known."""
 
@@ -143,3 +148,18 @@ def hints_in_messages() -> Iterator[None]:
         if error.hint:
             error.args = (f"{error.message}. {error.hint}",)
         raise
+
+
+@contextmanager
+def before_commit() -> Iterator[None]:
+    """Of an error within it is certain that nothing was committed: see `is_uncommitted`."""
+    try:
+        yield
+    except BaseException as error:
+        error.__dict__["is_uncommitted"] = True
+        raise
+
+
+def is_uncommitted(error: BaseException) -> bool:
+    """Whether it is certain that what failed so has committed nothing; false for most errors."""
+    return "is_uncommitted" in error.__dict__
