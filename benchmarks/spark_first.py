@@ -1,4 +1,4 @@
-"""The first query after Spark's start, and of a snapshot: with the work done in idle time, and without it.
+"""The first query after Spark's start: with the work done in idle time, and without it.
 
 `python -m benchmarks.spark_first [--rows N] [--rounds R] [--rest S]`. Each round starts an engine for each
 question and way, lets it rest, and asks the question, then another one. Ways and questions are interleaved.
@@ -60,7 +60,6 @@ def once(warehouse: Path, place: str, way: str, question: str, rest: float) -> d
         process = engine._process
         assert process is not None
         before = cpu_ms(process.pid)
-        engine.prefetch(QUESTIONS[question])
         time.sleep(rest)
         found = {"rest": (rest * 1000, cpu_ms(process.pid) - before)}
         for name, sql in {question: QUESTIONS[question], "afterwards": AFTERWARDS}.items():

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.config import Settings
 from paimark.core.errors import NotFound, PaimarkError
-from paimark.core.quoting import quoted_if_needed
+from paimark.core.quoting import literal, quoted_if_needed
 from paimark.core.redaction import without_secrets
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
@@ -43,6 +44,14 @@ class Target(msgspec.Struct, frozen=True):
         """The name for a FROM clause."""
         name = self.table.name if self.branch is None else f"{self.table.name}$branch_{self.branch}"
         return f"{quoted_if_needed(self.table.database)}.{quoted_if_needed(name)}"
+
+    def select_all(self, version: RowVersion) -> str:
+        """`SELECT *` from a version or a branch of the table."""
+        of = self
+        if version.branch is not None:
+            of = Target(self.table, None if version.branch == MAIN else version.branch)
+        at = "" if version.version is None else f" VERSION AS OF {literal(version.version)}"
+        return f"SELECT *\nFROM {of.sql_name}{at}"
 
 
 class Opened(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from paimark.core.actions.checks import fingerprint, require_allowed, require_un
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.many.applying import describe_interrupted
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.repair.cut_off_overwrites import CutOff, cut_off, finish
 from paimark.core.actions.replace import point_main
 from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
@@ -50,7 +51,7 @@ class Findings:
     changes that are left alone. `watched` are the tokens of holders on other machines, which may be dead.
     `stale` are files of changes without a journal; `reads` are stale read tags; `untagged` are savepoints
     whose tag another engine deleted; `abandoned` are half-written files; `misdirected` is a main-branch file
-    that names another main than the table directory does.
+    that names another main than the table directory does; `cut_off` are overwrites in a chain.
     """
 
     interrupted: JournaledChange | None
@@ -63,11 +64,17 @@ class Findings:
     untagged: tuple[Unprotected, ...]
     abandoned: tuple[str, ...]
     misdirected: Misdirected | None
+    cut_off: tuple[CutOff, ...]
+
+    @property
+    def unfinished(self) -> tuple[CutOff, ...]:
+        """The overwrites that it finishes."""
+        return tuple(each for each in self.cut_off if not each.doubt)
 
     @property
     def is_empty(self) -> bool:
         found = self.interrupted or self.claims or self.reads or self.untagged or self.misdirected
-        return not (found or self.is_littered)
+        return not (found or self.is_littered or self.unfinished)
 
     @property
     def is_littered(self) -> bool:
@@ -82,6 +89,7 @@ class Findings:
         untagged = [each.path for each in self.untagged]
         tokens = (claim.token for claim in self.claims)
         wrong = [] if self.misdirected is None else [str(self.misdirected)]
+        wrong += [each.fingerprint for each in self.cut_off]
         return fingerprint(*journaled, *tokens, *self.stale, *self.abandoned, *reads, *untagged, *wrong)
 
 
@@ -125,6 +133,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps.append(findings.misdirected.step(table))
     for each in findings.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
+    steps += [each.step for each in findings.unfinished]
     of_many = "" if findings.is_held else describe_interrupted(context, table, findings.interrupted)
     landed, becomes = _prospect(context, table, findings)
     return Plan(
@@ -157,6 +166,8 @@ def _headline(context: Context, table: TablePath, findings: Findings, landed: La
     if findings.untagged:
         numbers = [str(each.savepoint.id) for each in findings.untagged]
         parts.append(f"{savepoints_said(numbers)} without a tag")
+    if findings.cut_off:
+        parts.append(f"{counted(len(findings.cut_off), 'overwrite')} without effect")
     return f"{table.full_name} has {' and '.join(parts)}."
 
 
@@ -180,6 +191,8 @@ def _items(context: Context, findings: Findings, becomes: Item | None, said: Ite
     for each in findings.untagged:
         if (risk := warning(context.files, each)) is not None:
             yield Item("unknown", lowered(risk))
+    for cut in findings.cut_off:
+        yield Item("affects", f"{cut.description}{cut.doubt and '; '}{cut.doubt}")
     if findings.misdirected:
         yield from findings.misdirected.items()
     if findings.is_empty:
@@ -227,7 +240,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             hold.release()
     for root, name in findings.reads:
         stale_read_tags.remove(context, root, name, progress)
-    done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
+    finished = finish(context, findings.unfinished, progress)
+    done = finished + (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
     done += findings.misdirected is not None
     is_of_many = findings.interrupted and findings.interrupted.journal.planned().group
     of_many = describe_interrupted(context, table, None) if is_of_many else ""
@@ -237,6 +251,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
     interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
     interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]
+    interrupted += [each.operation.description for each in findings.unfinished]
     interrupted += [str(findings.misdirected)] if findings.misdirected else []
     before = f"interrupted: {', '.join(interrupted)}" if interrupted else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
@@ -302,6 +317,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         # While a change runs, only the change itself is examined.
         abandoned=() if is_held else tuple(each for each in half_written if each not in stale),
         misdirected=misdirected(context.files, table) if now is None else None,
+        cut_off=() if now is not None else tuple(cut_off(context, table)),
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from paimark.core.cli.completing import BRANCH, TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import Count, local_time, narrate, row_writer
+from paimark.core.cli.output import Count, local_time, narrate, print_rows
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
 from paimark.core.storage.open import open_files
@@ -164,9 +164,8 @@ def _print_system_table(
 def _print_rows(
     options: GlobalOptions, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]
 ) -> None:
-    writer = row_writer(options, names, measured=_MEASURED)
-    writer.write(_converted(rows, _converters(names, frozenset(times), options.as_json)))
-    writer.close()
+    converters = _converters(names, frozenset(times), options.as_json)
+    print_rows(options, names, _converted(rows, converters), measured=_MEASURED)
 
 
 def _converters(

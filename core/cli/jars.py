@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import narrate, row_writer, show
+from paimark.core.cli.output import narrate, print_rows, show
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.figures import counted, size
 from paimark.core.quoting import shell_line
@@ -51,9 +51,7 @@ def jars(ctx: click.Context, what: str, names: tuple[str, ...]) -> None:
             raise UsageError(
                 "`paimark jars list` takes no names", f"Did you mean `paimark jars fetch {names[0]}`?"
             )
-        writer = row_writer(options, _COLUMNS)
-        writer.write([_row(each, spark) for each in jar_sets().values()])
-        writer.close()
+        print_rows(options, _COLUMNS, [_row(each, spark) for each in jar_sets().values()])
         return
     for each in _jar_sets(names):
         _fetch(each, spark, options)
@@ -65,9 +63,7 @@ def _tell_settings(options: GlobalOptions, names: tuple[str, ...]) -> None:
     settings = options.settings()
     found = catalog_settings(settings.warehouse, settings.options, *names, read_only=settings.read_only)
     if options.as_json:
-        writer = row_writer(options, ("setting", "value"))
-        writer.write(list(found.items()))
-        writer.close()
+        print_rows(options, ("setting", "value"), found.items())
         return
     for name, value in found.items():
         show(shell_line(["--conf", f"{name}={value}"]))

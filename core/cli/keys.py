@@ -7,7 +7,7 @@ import importlib
 import click
 
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.cli.output import row_writer
+from paimark.core.cli.output import print_rows
 from paimark.core.config import config_path, read_config
 
 
@@ -17,6 +17,4 @@ def keys(ctx: click.Context) -> None:
     """The console's keys with their ids, which `[keys]` of the config file gives other keys."""
     # The console's package is not below the command's, so it is imported by name.
     console = importlib.import_module("paimark.tui.app")
-    writer = row_writer(global_options(ctx), ("id", "keys", "does"))
-    writer.write(console.key_rows(read_config(config_path()).keys))
-    writer.close()
+    print_rows(global_options(ctx), ("id", "keys", "does"), console.key_rows(read_config(config_path()).keys))

@@ -159,6 +159,20 @@ def row_writer(
     return TableRows(sys.stdout, names, width, null, measured)
 
 
+def print_rows(
+    options: GlobalOptions,
+    names: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    null: str = "",
+    measured: int = MEASURED,
+) -> None:
+    """Write all rows to stdout in the chosen format. `null` and `measured`: see `TableRows`."""
+    writer = row_writer(options, names, null=null, measured=measured)
+    writer.write(rows)
+    writer.close()
+
+
 def show(line: str, ink: str = "") -> None:
     """Write one line to stdout; on a terminal in the colour `ink` of click, if one is given."""
     click.echo(_coloured(clean_text(redacted(line)), ink, sys.stdout))

@@ -47,10 +47,17 @@ def say_plan(
 
 def show_dry_run(plan: Plan, options: GlobalOptions) -> None:
     """Write a plan to stdout, and no more. Raises its first refusal; JSON has all of them."""
-    if options.as_json:
-        click.echo(redacted(json_text([plan.facts()], indent=2)))
+    if options.as_json or not plan.refusals:
+        show_plans([plan], options)
     raise_first(plan.refusals)
-    if not options.as_json:
+
+
+def show_plans(plans: Sequence[Plan], options: GlobalOptions) -> None:
+    """Write plans to stdout."""
+    if options.as_json:
+        click.echo(redacted(json_text([each.facts() for each in plans], indent=2)))
+        return
+    for plan in plans:
         say_plan(plan, show, terminal_width(sys.stdout), verbose=options.verbose)
 
 

@@ -186,7 +186,8 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
 
     Rows with a key: `upserts_sql` has the rows as they shall be, and in the column `GONE` whether the key
     shall have none. Rows without: the data files named `out` leave the table, and so do the rows of the
-    condition `delete_where`; `rows_sql` has those that are added. `operation` and `done` are for the log.
+    condition `delete_where`; `rows_sql` has those that are added. Either: the `partitions`, as manifests
+    have them, in Base64, leave the table. `operation` and `done` are for the log.
     `schema`, `head` and `follows_main` must still be valid at the commit.
     """
 
@@ -202,6 +203,7 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
     done: str
     upserts_sql: str = ""
     out: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()
     delete_where: str = ""
     rows_sql: str = ""
     texts: Mapping[str, tuple[str, ...]] = {}
@@ -231,15 +233,6 @@ class Analyze(msgspec.Struct, frozen=True, tag=True):
     note: Note = Note()
 
 
-class Prefetch(msgspec.Struct, frozen=True, tag=True):
-    """Prefetch the tables of this query while the engine is idle, because it may be run next.
-
-    A newer order replaces it. The answer is never rows or errors, only a `Prefetched`.
-    """
-
-    sql: str
-
-
 class Cancel(msgspec.Struct, frozen=True, tag=True):
     """Stop statement `number`, if it is running or waiting."""
 
@@ -266,12 +259,6 @@ class Died(msgspec.Struct, frozen=True, tag=True):
     message: str
     hint: str = ""
     was_killed: bool = False
-
-
-class Prefetched(msgspec.Struct, frozen=True, tag=True):
-    """A `Prefetch` is over, whether it succeeded or not. Not an event of a statement."""
-
-    sql: str
 
 
 class Reading(msgspec.Struct, frozen=True, tag=True):
@@ -370,11 +357,9 @@ CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 # The orders of actions, and all that the engine does one at a time.
 ActionTask = Ask | Write | Compact | Analyze | Repair
 Task = Run | ActionTask
-Order = Start | Task | Prefetch | Cancel | Close
+Order = Start | Task | Cancel | Close
 # A Batch is also a report, but not JSON.
-Report = (
-    Ready | Prefetched | Died | Reading | Columns | StageProgress | Explained | TaskResult | Finished | Failed
-)
+Report = Ready | Died | Reading | Columns | StageProgress | Explained | TaskResult | Finished | Failed
 Event = Ready | Reading | Columns | Batch | StageProgress | Explained | TaskResult | Finished | Failed
 
 _encode = msgspec.json.encode

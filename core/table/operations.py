@@ -21,12 +21,14 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import BEGUN_PREFIX, OPERATION_PREFIX, WRITE_PREFIX, TablePath
 from paimark.core.table.lineage.edits import Edits
-from paimark.core.table.records import Record
+from paimark.core.table.records import Point, Record
 
 STREAM = "write-stream"
 COMPACTION, ANALYSIS = "compact", "analyze"
 # Commits that change no rows.
 KEEP_ROWS = (COMPACTION, ANALYSIS)
+# Behind the token, and after a dash behind the user, of the commit that an overwrite in a chain owes.
+AFTER_IT = "chain"
 _PREFIXES = "|".join(map(re.escape, (OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX)))
 _NAME = re.compile(rf"(?:{_PREFIXES})(?P<number>[0-9]{{1,18}})-(?P<token>[0-9a-z]+)")
 # How many unsettled writes of others a writer looks at.
@@ -89,6 +91,17 @@ class StreamRun(msgspec.Struct, frozen=True, rename="camel"):
     is_over: bool = False  # a later run of the query has begun: a data source is told nothing of an end
 
 
+class Owed(msgspec.Struct, frozen=True, rename="camel"):
+    """What an overwrite of a chain's delta branch leaves to a second commit, by which readers see its rows.
+
+    That one's entry has the token of the overwrite's, and `AFTER_IT` behind it.
+    """
+
+    branch: str  # the snapshot branch
+    head: Point  # its newest snapshot before the overwrite
+    partitions: tuple[str, ...]  # the partitions that it is to lose, as manifests have them, in Base64
+
+
 class Operation(Record, frozen=True, kw_only=True):
     """One finished change, a writer's commit, or a run of a stream.
 
@@ -121,6 +134,7 @@ class Operation(Record, frozen=True, kw_only=True):
     records_added: int | None = None  # of a write: the records in the files that it added
     records_removed: int | None = None  # of a write: the records in the files that it removed
     stream: StreamRun | None = None  # of a run of a stream: its batches
+    owes: Owed | None = None  # of an overwrite in a chain: the commit without which readers do not see it
 
     @property
     def is_undoable(self) -> bool:

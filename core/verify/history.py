@@ -177,7 +177,7 @@ def _held(there: Versions, kind: Literal["snapshot", "tag"]) -> dict[Root, dict[
     held: dict[Root, dict[int, StoredVersion]] = {}
     for each in there.all:
         if each.kind == kind:
-            held.setdefault(roots[each.path.rpartition("/")[0]], {})[_own_record(each).id] = each
+            held.setdefault(roots[each.path.rpartition("/")[0]], {})[_record(each).id] = each
     return held
 
 
@@ -186,12 +186,12 @@ def _sharing(held: Mapping[Root, _Versions], known: Mapping[Root, _Versions]) ->
     having: dict[tuple[int, str, str], list[Root]] = {}
     for root, versions in known.items():
         for each in versions.values():
-            having.setdefault(commit_key(_own_record(each)), []).append(root)
+            having.setdefault(commit_key(_record(each)), []).append(root)
     return {
         (root, other)
         for root, snapshots in held.items()
         for each in snapshots.values()
-        for other in having[commit_key(_own_record(each))]
+        for other in having[commit_key(_record(each))]
         if other != root
     }
 
@@ -200,13 +200,8 @@ def _common(mine: _Versions, others: _Versions) -> Iterator[int]:
     return (
         number
         for number in mine.keys() & others.keys()
-        if commit_key(_own_record(mine[number])) == commit_key(_own_record(others[number]))
+        if commit_key(_record(mine[number])) == commit_key(_record(others[number]))
     )
-
-
-def _own_record(version: StoredVersion) -> Snapshot:
-    assert version.record is not None
-    return version.record
 
 
 def missing_lists(

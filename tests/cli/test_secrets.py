@@ -215,7 +215,7 @@ def test_no_record_shows_its_options() -> None:
     # Not the catalog's: those of a table are in its schema, for every reader of the table.
     of_tables = {"TableSchema", "TableFacts", "_Draft"}
     # What Spark's session is set to, and a warehouse that is no address but a record of its own.
-    of_sessions = {"EngineSession", "Prefetcher"}
+    of_sessions = {"EngineSession"}
     for kind in _kinds():
         values: dict[str, Any] = dict.fromkeys(_names(kind))
         values |= {name: {"plain": SECRET} for name in HELD & set(values)}

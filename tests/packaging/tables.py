@@ -36,7 +36,7 @@ from paimark.core.table.lineage.edits import (
     SchemaEdit,
 )
 from paimark.core.table.lineage.protected import Protected
-from paimark.core.table.operations import CheckResult, Group, Operation, StreamRun
+from paimark.core.table.operations import CheckResult, Group, Operation, Owed, StreamRun
 from paimark.core.table.records import Consumer, Point, Savepoint
 
 _CHECKOUT = Path(__file__).parents[2]
@@ -58,7 +58,17 @@ _KINDS: tuple[type[msgspec.Struct], ...] = (
         Claim,
         Savepoint,
     ),
-    *(Operation, MergeEvent, Protected, Attempt, StreamConsumer, StreamPosition, StreamRun, CheckResult),
+    *(
+        Operation,
+        MergeEvent,
+        Protected,
+        Attempt,
+        StreamConsumer,
+        StreamPosition,
+        StreamRun,
+        Owed,
+        CheckResult,
+    ),
     *EDITS,
 )
 # What is written, by the name that the page gives it.

@@ -37,7 +37,7 @@ from paimark.core.storage.conditions import SCRATCH
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table import layout
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.operations import CheckResult, Group, Operation, StreamRun
+from paimark.core.table.operations import CheckResult, Group, Operation, Owed, StreamRun
 from paimark.core.table.read_tags import READ_TAG_PREFIX
 from paimark.core.table.records import (
     Point,
@@ -159,7 +159,20 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Item, Step, Refusal, Taken, Point, *EDITS, Group, StreamRun, StreamPosition}
+    embedded = {
+        Owner,
+        Plan,
+        Item,
+        Step,
+        Refusal,
+        Taken,
+        Point,
+        *EDITS,
+        Group,
+        StreamRun,
+        Owed,
+        StreamPosition,
+    }
     embedded |= {CheckResult}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}

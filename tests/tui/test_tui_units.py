@@ -22,7 +22,6 @@ from paimark.tui.dialogs.plan_text import by_keys
 from paimark.tui.formats import LONGEST, copied_cells, format_value, short_user, whole_text
 from paimark.tui.query.drafts import QueryExecution, add_to_history, read_history
 from paimark.tui.query.query_result import QueryResult
-from paimark.tui.query.statements import select_all
 from paimark.tui.records.row_actions import seen
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
@@ -112,12 +111,12 @@ def test_names_are_quoted_where_spark_needs_it(name: str, written: str) -> None:
 
 def test_the_prepared_statement_reads_the_row() -> None:
     branch = Target(ORDERS.table, "b")
-    assert select_all(ORDERS, RowVersion(version="v'1")) == "SELECT *\nFROM shop.orders VERSION AS OF 'v\\'1'"
-    assert select_all(branch, RowVersion(version="snapshot.3")).endswith(
+    assert ORDERS.select_all(RowVersion(version="v'1")) == "SELECT *\nFROM shop.orders VERSION AS OF 'v\\'1'"
+    assert branch.select_all(RowVersion(version="snapshot.3")).endswith(
         "`orders$branch_b` VERSION AS OF 'snapshot.3'"
     )
-    assert select_all(branch, RowVersion(branch="main")) == "SELECT *\nFROM shop.orders"
-    assert select_all(ORDERS, RowVersion()) == "SELECT *\nFROM shop.orders"
+    assert branch.select_all(RowVersion(branch="main")) == "SELECT *\nFROM shop.orders"
+    assert ORDERS.select_all(RowVersion()) == "SELECT *\nFROM shop.orders"
 
 
 def arguments_from(name: str, target: Target, row: RowVersion, *, newest: bool | None) -> dict[str, Value]:

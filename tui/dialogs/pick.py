@@ -12,7 +12,7 @@ from textual.widgets import Input
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.keymap import steps
 from paimark.tui.query.drafts import QueryExecution
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, Records, values_by
 from paimark.tui.widgets.clean_input import CleanInput
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 
@@ -88,9 +88,9 @@ def _nearest(names: Sequence[str], typed: str) -> int:
 
 
 _COLUMNS = (
-    GridColumn("when", "age", "quiet"),
-    GridColumn("what came of it", style="quiet", most=24),
-    GridColumn("statement", most=400),
+    GridColumn("when", "age", "quiet", of=lambda ran: ran.time),
+    GridColumn("what came of it", style="quiet", most=24, of=lambda ran: ran.outcome),
+    GridColumn("statement", most=400, of=lambda ran: ran.sql),
 )
 
 
@@ -102,7 +102,7 @@ class HistoryScreen(PickDialog[str]):
         self._ran = ran
 
     def on_mount(self) -> None:
-        self._grid.show(Records(self._ran, _values), note="Nothing was run yet.")
+        self._grid.show(Records(self._ran, values_by(_COLUMNS)), note="Nothing was run yet.")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         self._grid.filter(event.value, to_top=True)
@@ -111,7 +111,3 @@ class HistoryScreen(PickDialog[str]):
         index = self._grid.index
         if index is not None:
             self.dismiss(self._ran[index].sql)
-
-
-def _values(ran: QueryExecution) -> Sequence[object]:
-    return (ran.time, ran.outcome, ran.sql)

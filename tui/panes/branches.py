@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -24,12 +24,12 @@ from paimark.tui.named_keys import key
 from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
-from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values
+from paimark.tui.panes.snapshots import snapshot_facts
 from paimark.tui.panes.tags import PROTECTED
 from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
-from paimark.tui.records.sources import GridColumn, RecordKey, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, values_by
 from paimark.tui.session import Session, Target
-from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
 
@@ -68,8 +68,23 @@ class BranchLine:
     def is_main(self) -> bool:
         return self.known.is_main
 
+    @property
+    def newest_id(self) -> int | None:
+        return self.known.latest_snapshot_id if self.newest is None else self.newest.id
+
+    @property
+    def marks(self) -> str | None:
+        marks = ["MAIN"] if self.is_main else []
+        marks += [PROTECTED] if self.protected else []
+        marks += [f"! {self.known.health}"] if self.known.health != "ok" else []
+        return " ".join(marks) or None
+
 
 BranchRows = Records[BranchLine]
+
+
+def _of_newest(field: str) -> Callable[[BranchLine], object]:
+    return lambda row: getattr(row.newest, field, None)
 
 
 class BranchesPane(RecordPane[BranchRows]):
@@ -79,18 +94,18 @@ class BranchesPane(RecordPane[BranchRows]):
     ONE_ROOT: ClassVar[bool] = False
     SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
-        GridColumn("branch", style="accent"),
-        GridColumn("", style="warn"),
-        GridColumn("ahead", "number"),
-        GridColumn("behind", "number"),
-        GridColumn("newest", "id"),
-        GridColumn("age", "age", "quiet"),
-        GridColumn(COUNTED, "number"),
-        GridColumn("made from", style="second"),
-        GridColumn("committed", "time", "quiet"),
-        GridColumn("oldest", "id", "quiet"),
-        GridColumn("schema", "id", "quiet"),
-        GridColumn("", style="bad"),
+        GridColumn("branch", style="accent", of=lambda row: row.name),
+        GridColumn("", style="warn", of=lambda row: row.marks),
+        GridColumn("ahead", "number", of=lambda row: row.known.ahead),
+        GridColumn("behind", "number", of=lambda row: row.known.behind),
+        GridColumn("newest", "id", of=lambda row: row.newest_id),
+        GridColumn("age", "age", "quiet", of=_of_newest("time_millis")),
+        GridColumn(COUNTED, "number", of=_of_newest("total_record_count")),
+        GridColumn("made from", style="second", of=lambda row: row.known.created_from),
+        GridColumn("committed", "time", "quiet", of=_of_newest("time_millis")),
+        GridColumn("oldest", "id", "quiet", of=lambda row: row.known.earliest_snapshot_id),
+        GridColumn("schema", "id", "quiet", of=_of_newest("schema_id")),
+        GridColumn("", style="bad", of=lambda row: row.problem or None),
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "view", "view branch", id="branches.view")]
 
@@ -115,7 +130,7 @@ class BranchesPane(RecordPane[BranchRows]):
             for state in branches.branch_states(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
-        report(PaneRows(viewed, Records(rows, _values, _key), (opened.root, fingerprint)))
+        report(PaneRows(viewed, Records(rows, values_by(self.COLUMNS), _key), (opened.root, fingerprint)))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
@@ -126,26 +141,25 @@ class BranchesPane(RecordPane[BranchRows]):
         row = self.rows.records[index]
         known = row.known
         title = f"branch {row.name}" + (" (main)" if row.is_main and row.name != MAIN else "")
-        facts = [("health", health)] if (health := _health(known)) else []
-        if row.protected:
-            facts.append((PROTECTED, row.protected))
-        if row.problem:
-            facts.append(("unreadable", row.problem))
+        facts = [
+            Fact("health", _health(known)),
+            Fact(PROTECTED, row.protected),
+            Fact("unreadable", row.problem),
+        ]
         if known.ahead is not None and known.behind is not None:
             since = f"since snapshot {known.fork_snapshot_id}"
             both = f"{counted(known.ahead, 'commit')} ahead of main, {known.behind:,} behind"
-            facts.append(("lineage", f"{both} {since}"))
+            facts.append(Fact("lineage", f"{both} {since}"))
         elif not row.is_main:
-            facts.append(("lineage", "nothing tells where it parted from main"))
+            facts.append(Fact("lineage", "nothing tells where it parted from main"))
         if row.newest is not None:
             facts += [
-                ("snapshots", f"{known.earliest_snapshot_id} to {row.newest.id}"),
-                *([("made from", known.created_from)] if known.created_from else []),
+                Fact("snapshots", f"{known.earliest_snapshot_id} to {row.newest.id}"),
+                Fact("made from", known.created_from or ""),
                 *snapshot_facts(row.newest, int(time.time() * 1000), self.counted),
             ]
-        facts.append(("directory", row.root.directory))
-        values = {} if row.newest is None else snapshot_values(row.newest, self.counted)
-        return Detail(title, tuple(facts), values=with_values(facts, values))
+        facts.append(Fact("directory", row.root.directory))
+        return described(title, facts)
 
     def _why_gone(self, lost: RecordKey) -> str:
         opened = None if self.loaded is None else self.loaded.opened
@@ -192,24 +206,3 @@ def _branch_row(session: Session, table: TablePath, main: Root, state: branches.
 
 def _key(row: BranchLine) -> RecordKey:
     return RecordKey(row.root, "branch", row.name, row.known.create_time)
-
-
-def _values(row: BranchLine) -> Sequence[object]:
-    newest, known = row.newest, row.known
-    marks = ["MAIN"] if row.is_main else []
-    marks += [PROTECTED] if row.protected else []
-    marks += [f"! {known.health}"] if known.health != "ok" else []
-    return (
-        row.name,
-        " ".join(marks) or None,
-        known.ahead,
-        known.behind,
-        newest.id if newest else known.latest_snapshot_id,
-        newest.time_millis if newest else None,
-        newest.total_record_count if newest else None,
-        known.created_from,
-        newest.time_millis if newest else None,
-        known.earliest_snapshot_id,
-        newest.schema_id if newest else None,
-        row.problem or None,
-    )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 import msgspec
 from textual.app import ComposeResult
 
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, Records, values_by
 from paimark.tui.widgets.frame import Frame
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 
@@ -23,12 +22,16 @@ class LogLine(msgspec.Struct, frozen=True):
     text: str
     ink: str
 
-    def values(self) -> Sequence[object]:
-        return (self.time_ms, _SIGNS.get(self.ink), self.text)
-
 
 # The lines. They are kept also while the pane is closed.
 Log = deque[LogLine]
+
+
+_COLUMNS = (
+    GridColumn("time", "time", "quiet", of=lambda line: line.time_ms),
+    GridColumn("", style="warn", of=lambda line: _SIGNS.get(line.ink)),
+    GridColumn("log", most=400, of=lambda line: line.text),
+)
 
 
 class LogPane(Frame):
@@ -38,9 +41,7 @@ class LogPane(Frame):
         super().__init__("Log", "log")
         self._log = log
         self._newest: LogLine | None = None
-        self.grid = RecordGrid(
-            [GridColumn("time", "time", "quiet"), GridColumn("", style="warn"), GridColumn("log", most=400)]
-        )
+        self.grid = RecordGrid(_COLUMNS)
 
     def compose(self) -> ComposeResult:
         yield self.grid
@@ -57,7 +58,7 @@ class LogPane(Frame):
         at_end = self.grid.cursor >= self.grid.count - 1
         lines = list(self._log)
         self._newest = lines[-1] if lines else None
-        self.grid.show(Records(lines, LogLine.values, id), note="Nothing happened yet.")
+        self.grid.show(Records(lines, values_by(_COLUMNS), id), note="Nothing happened yet.")
         if at_end:
             self.grid.action_last()
 

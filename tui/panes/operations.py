@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 
 from paimark.core.actions.change.operations import replayed
 from paimark.core.actions.declared.kinds import RowVersion
-from paimark.core.figures import counted, exact_moment, exact_time
+from paimark.core.figures import counted
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.operations import Entry, Operation, checks_said, log_entries, read_entries
 from paimark.core.table.system_tables import take_back, with_remark
@@ -20,9 +20,9 @@ from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.marks import Mark
-from paimark.tui.records.sources import GridColumn, RecordKey, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, values_by
 from paimark.tui.session import Session, Target
-from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
 # The first page is a screenful or two; each later one is larger, so that few are shown again and again.
@@ -40,6 +40,10 @@ class OperationLine(msgspec.Struct, frozen=True):
         return self.operation.author or self.operation.user
 
     @property
+    def checked(self) -> str:
+        return checks_said(self.operation.checks) if self.operation.checks else ""
+
+    @property
     def moved(self) -> str:
         before, after = self.operation.before, self.operation.after
         return f"{before} → {after}" if before else after
@@ -50,7 +54,7 @@ class OperationRows(Records[OperationLine]):
         stacks = replayed(known)
         in_effect = {each.token for each in (*stacks.in_effect, *stacks.undos)}
         lines = [OperationLine(each, each.token not in in_effect) for each in reversed(known)]
-        super().__init__(lines, _values, lambda line: _key(table, line.operation))
+        super().__init__(lines, values_by(OperationsPane.COLUMNS), lambda line: _key(table, line.operation))
 
 
 class OperationsPane(RecordPane[OperationRows]):
@@ -60,15 +64,15 @@ class OperationsPane(RecordPane[OperationRows]):
     ONE_ROOT: ClassVar[bool] = False
     SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
-        GridColumn("id", "id", "accent"),
-        GridColumn("", style="warn"),
-        GridColumn("age", "age", "quiet"),
-        GridColumn("action", style="second"),
-        GridColumn("author", most=16),
-        GridColumn("message", most=48),
-        GridColumn("before → after", most=60),
-        GridColumn("checks"),
-        GridColumn("done", "time", "quiet"),
+        GridColumn("id", "id", "accent", of=lambda line: line.operation.number),
+        GridColumn("", style="warn", of=lambda line: "undone" if line.is_undone else None),
+        GridColumn("age", "age", "quiet", of=lambda line: line.operation.time),
+        GridColumn("action", style="second", of=lambda line: line.operation.action),
+        GridColumn("author", most=16, of=lambda line: line.who),
+        GridColumn("message", most=48, of=lambda line: line.operation.message),
+        GridColumn("before → after", most=60, of=lambda line: line.moved),
+        GridColumn("checks", of=lambda line: line.checked or None),
+        GridColumn("done", "time", "quiet", of=lambda line: line.operation.time),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "record", tooltip="show the whole record", id="pane.query")
@@ -123,26 +127,23 @@ class OperationsPane(RecordPane[OperationRows]):
         line, now = self.rows.records[index], int(time.time() * 1000)
         of = line.operation
         facts = [
-            ("did", with_remark(of).summary),
-            ("message", of.message or ""),
-            ("by", f"{line.who} ({of.user} on {of.host})"),
-            ("when", exact_time(of.time, now)),
-            ("action", of.action),
-            *((f"with {name}", _plain(value)) for name, value in of.request.items() if value is not None),
-            ("before", of.before),
-            ("after", of.after),
-            ("checks", checks_said(of.checks) if of.checks else ""),
+            Fact("did", with_remark(of).summary),
+            Fact("message", of.message or ""),
+            Fact("by", f"{line.who} ({of.user} on {of.host})"),
+            Fact.moment("when", of.time, now),
+            Fact("action", of.action),
+            *(Fact(f"with {name}", _plain(value)) for name, value in of.request.items() if value is not None),
+            Fact("before", of.before),
+            Fact("after", of.after),
+            Fact("checks", line.checked),
             *(
-                (f"check {each.name}", f"{each.verdict}: {counted(each.rows, 'row')}")
+                Fact(f"check {each.name}", f"{each.verdict}: {counted(each.rows, 'row')}")
                 for each in of.checks or ()
             ),
-            ("in effect", "no: it was undone" if line.is_undone else "yes"),
-            ("way back", "" if line.is_undone else take_back(self._root, of)),
+            Fact("in effect", "no: it was undone" if line.is_undone else "yes"),
+            Fact("way back", "" if line.is_undone else take_back(self._root, of)),
         ]
-        facts = [each for each in facts if each[1]]
-        return Detail(
-            f"operation {of.number}", tuple(facts), values=with_values(facts, {"when": exact_moment(of.time)})
-        )
+        return described(f"operation {of.number}", facts)
 
     def version(self, index: int) -> RowVersion | None:
         of = self.rows.records[index].operation
@@ -210,18 +211,3 @@ def _key(table: TablePath, operation: Operation) -> RecordKey:
 
 def _plain(value: object) -> str:
     return str(value) if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
-def _values(line: OperationLine) -> Sequence[object]:
-    of = line.operation
-    return (
-        of.number,
-        "undone" if line.is_undone else None,
-        of.time,
-        of.action,
-        line.who,
-        of.message,
-        line.moved,
-        checks_said(of.checks) if of.checks else None,
-        of.time,
-    )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
-from paimark.core.figures import age, duration, exact_moment, exact_time
+from paimark.core.figures import age, duration, exact_time
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
 from paimark.core.table.lineage.branches import branch_rows
@@ -17,14 +17,13 @@ from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.records import Savepoint, Tag
 from paimark.core.table.savepoints import SavepointManager
-from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.tags import PROTECTED
-from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of, values_by
 from paimark.tui.session import Target
-from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
 _OK, _FOREIGN, _UNFINISHED = "ok", "foreign tag", "unfinished"
@@ -66,16 +65,16 @@ class SavepointLine:
             return self.savepoint.snapshot_time
         return None if self.tag is None else self.tag.time_millis
 
-    @property
-    def keepers(self) -> tuple[str | None, str | None]:
-        return ", ".join(self.kept_by) or None, PROTECTED if self.protected else None
+    def either(self, field: str, of_tag: str = "") -> object:
+        """A field of the savepoint, or of a tag that is none, as far as that has it."""
+        return getattr(self.tag, of_tag, None) if self.savepoint is None else getattr(self.savepoint, field)
 
 
 class SavepointRows(Records[SavepointLine]):
     """`automatic` is a sentence about the next automatic savepoint."""
 
     def __init__(self, root: Root, lines: Sequence[SavepointLine], automatic: str) -> None:
-        super().__init__(lines, _values, lambda line: line.key(root))
+        super().__init__(lines, values_by(SavepointsPane.COLUMNS), lambda line: line.key(root))
         self.automatic = automatic
 
 
@@ -85,18 +84,20 @@ class SavepointsPane(RecordPane[SavepointRows]):
     TITLE = "Savepoints"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         # As in the system table: first the columns that every Paimon with savepoints has, in its order.
-        GridColumn("savepoint_id", "id", "accent"),
-        GridColumn("saved_snapshot_id", "id"),
-        GridColumn("schema_id", "id", "quiet"),
-        GridColumn("save_time", "time"),
-        GridColumn("record_count", "number"),
-        GridColumn("health", style="bad"),
-        GridColumn("kept by", style="second"),
-        GridColumn("", style="warn"),
-        GridColumn("comment", most=48),
-        GridColumn("snapshot_time", "time", "quiet"),
-        GridColumn("branch", style="second"),
-        GridColumn("created_by", style="quiet"),
+        GridColumn("savepoint_id", "id", "accent", of=lambda line: line.id),
+        GridColumn("saved_snapshot_id", "id", of=lambda line: line.snapshot_id),
+        GridColumn("schema_id", "id", "quiet", of=lambda line: line.either("schema_id", "schema_id")),
+        GridColumn("save_time", "time", of=lambda line: line.either("save_time")),
+        GridColumn(
+            "record_count", "number", of=lambda line: line.either("record_count", "total_record_count")
+        ),
+        GridColumn("health", style="bad", of=lambda line: line.mark),
+        GridColumn("kept by", style="second", of=lambda line: ", ".join(line.kept_by) or None),
+        GridColumn("", style="warn", of=lambda line: PROTECTED if line.protected else None),
+        GridColumn("comment", most=48, of=lambda line: line.either("comment")),
+        GridColumn("snapshot_time", "time", "quiet", of=lambda line: line.commit_time),
+        GridColumn("branch", style="second", of=lambda line: line.either("branch")),
+        GridColumn("created_by", style="quiet", of=lambda line: line.either("created_by")),
     )
 
     def empty_note(self) -> str:
@@ -138,18 +139,17 @@ class SavepointsPane(RecordPane[SavepointRows]):
         now_ms = int(time.time() * 1000)
         protected = _PROTECTED_BY.get(line.health, savepoint_tag(line.id))
         facts = [
-            ("kept by", f"branch {', '.join(line.kept_by)}, made from it" if line.kept_by else ""),
-            (PROTECTED, line.protected or ""),
-            ("of snapshot", str(line.snapshot_id)),
-            ("protected by tag", protected),
+            Fact("kept by", f"branch {', '.join(line.kept_by)}, made from it" if line.kept_by else ""),
+            Fact(PROTECTED, line.protected or ""),
+            Fact.id("of snapshot", line.snapshot_id),
+            Fact("protected by tag", protected),
         ]
         if line.savepoint is not None:
             facts = _savepoint_facts(line.savepoint, facts, now_ms, self.counted)
         elif line.tag is not None:
-            facts.append(("snapshot committed", exact_time(line.tag.time_millis, now_ms)))
+            facts.append(Fact("snapshot committed", exact_time(line.tag.time_millis, now_ms)))
         title = f"savepoint {line.id}" if line.savepoint is not None else f"tag {savepoint_tag(line.id)}"
-        facts = [fact for fact in facts if fact[1]]
-        return Detail(title, tuple(facts), values=with_values(facts, _json_values(line, self.counted)))
+        return described(title, facts)
 
     def version(self, index: int) -> RowVersion | None:
         line = self.rows.records[index]
@@ -208,56 +208,18 @@ def _automatic(files: Files, root: Root) -> str:
     return f"{every}, due now" if due.due_at <= now else f"{every}, next due {age(due.due_at, now)}"
 
 
-def _savepoint_facts(
-    savepoint: Savepoint, about: Sequence[tuple[str, str]], now_ms: int, counted: str
-) -> list[tuple[str, str]]:
+def _savepoint_facts(savepoint: Savepoint, about: Sequence[Fact], now_ms: int, counted: str) -> list[Fact]:
     verified = savepoint.verified_at
     return [
-        ("comment", savepoint.comment or ""),
-        ("saved", exact_time(savepoint.save_time, now_ms)),
+        Fact("comment", savepoint.comment or ""),
+        Fact.moment("saved", savepoint.save_time, now_ms),
         *about,
-        ("schema", str(savepoint.schema_id)),
-        (counted, format_value("number", savepoint.record_count, now_ms)),
-        ("made on", savepoint.branch),
-        ("by", savepoint.created_by),
-        ("snapshot committed", exact_time(savepoint.snapshot_time, now_ms)),
-        ("verified", _UNVERIFIED if verified is None else exact_time(verified, now_ms)),
-        ("manifest list", savepoint.full_manifest_list),
-        *((name, str(value)) for name, value in savepoint.unknown.items()),
+        Fact.id("schema", savepoint.schema_id),
+        Fact.number(counted, savepoint.record_count),
+        Fact("made on", savepoint.branch),
+        Fact("by", savepoint.created_by),
+        Fact.moment("snapshot committed", savepoint.snapshot_time, now_ms),
+        Fact("verified", _UNVERIFIED) if verified is None else Fact.moment("verified", verified, now_ms),
+        Fact("manifest list", savepoint.full_manifest_list),
+        *(Fact(name, str(value), value) for name, value in savepoint.unknown.items()),
     ]
-
-
-def _json_values(line: SavepointLine, counted: str) -> Mapping[str, object]:
-    """The values of the facts that are no text as JSON has them, by name."""
-    values: dict[str, object] = {"of snapshot": line.snapshot_id}
-    if (saved := line.savepoint) is None:
-        return values
-    values |= {**saved.unknown, "schema": saved.schema_id, counted: saved.record_count}
-    values |= {
-        "saved": exact_moment(saved.save_time),
-        "snapshot committed": exact_moment(saved.snapshot_time),
-    }
-    return values if saved.verified_at is None else {**values, "verified": exact_moment(saved.verified_at)}
-
-
-def _values(line: SavepointLine) -> Sequence[object]:
-    saved = line.savepoint
-    if saved is None:
-        # The same columns, as far as a tag has them.
-        tag = line.tag
-        schema_id, rows = (None, None) if tag is None else (tag.schema_id, tag.total_record_count)
-        known = (schema_id, None, rows, line.mark, *line.keepers, None, line.commit_time, None, None)
-        return (line.id, line.snapshot_id, *known)
-    return (
-        line.id,
-        line.snapshot_id,
-        saved.schema_id,
-        saved.save_time,
-        saved.record_count,
-        line.mark,
-        *line.keepers,
-        saved.comment,
-        saved.snapshot_time,
-        saved.branch,
-        saved.created_by,
-    )

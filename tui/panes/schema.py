@@ -17,9 +17,9 @@ from paimark.core.table.records import TableSchema
 from paimark.tui.messages import StatusShown
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.records.sources import GridColumn, RecordKey, Records
+from paimark.tui.records.sources import GridColumn, RecordKey, Records, values_by
 from paimark.tui.session import Opened, Session, Target
-from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
 
@@ -38,9 +38,6 @@ class SchemaLine:
     def key(self, root: Root) -> RecordKey:
         return RecordKey(root, "column" if self.what == "column" else "option", self.name, self.field_id)
 
-    def values(self) -> Sequence[object]:
-        return (self.name, self.what, self.value, self.role, self.since, self.comment)
-
 
 class SchemaRows(Records[SchemaLine]):
     """The lines of one version of the schema."""
@@ -48,7 +45,7 @@ class SchemaRows(Records[SchemaLine]):
     def __init__(
         self, root: Root, schema: TableSchema | None, versions: Sequence[int], lines: Sequence[SchemaLine]
     ) -> None:
-        super().__init__(lines, SchemaLine.values, lambda line: line.key(root))
+        super().__init__(lines, values_by(SchemaPane.COLUMNS), lambda line: line.key(root))
         self.schema = schema
         self.versions = versions
 
@@ -58,12 +55,12 @@ class SchemaPane(RecordPane[SchemaRows]):
 
     TITLE = "Schema"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
-        GridColumn("name", style="accent"),
-        GridColumn("what", style="quiet"),
-        GridColumn("type / value", most=48),
-        GridColumn("role", style="warn"),
-        GridColumn("since", "id", "quiet"),
-        GridColumn("comment", style="quiet", most=60),
+        GridColumn("name", style="accent", of=lambda line: line.name),
+        GridColumn("what", style="quiet", of=lambda line: line.what),
+        GridColumn("type / value", most=48, of=lambda line: line.value),
+        GridColumn("role", style="warn", of=lambda line: line.role),
+        GridColumn("since", "id", "quiet", of=lambda line: line.since),
+        GridColumn("comment", style="quiet", most=60, of=lambda line: line.comment),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("<", "version(-1)", "older schema", id="schema.older"),
@@ -99,23 +96,21 @@ class SchemaPane(RecordPane[SchemaRows]):
         if schema is None:
             return Detail()
         facts = [
-            ("primary key", ", ".join(schema.primary_keys)),
-            ("partitioned by", ", ".join(schema.partition_keys)),
-            ("columns", str(len(schema.fields))),
-            ("options", str(len(schema.options))),
-            (line.what, line.name),
-            ("type" if line.what == "column" else "value", line.value),
-            ("field id", "" if line.field_id is None else str(line.field_id)),
-            ("comment", line.comment or ""),
-            ("table comment", schema.comment or ""),
+            Fact("primary key", ", ".join(schema.primary_keys)),
+            Fact("partitioned by", ", ".join(schema.partition_keys)),
+            Fact.id("columns", len(schema.fields)),
+            Fact.id("options", len(schema.options)),
+            Fact(line.what, line.name),
+            Fact("type" if line.what == "column" else "value", line.value),
+            Fact.id("field id", line.field_id),
+            Fact("comment", line.comment or ""),
+            Fact("table comment", schema.comment or ""),
         ]
         if schema.time_millis is not None:
-            facts.insert(0, ("made", exact_time(schema.time_millis, int(time.time() * 1000))))
+            facts.insert(0, Fact("made", exact_time(schema.time_millis, int(time.time() * 1000))))
         first, last = rows.versions[0], rows.versions[-1]
         title = f"schema {schema.id}, " + (f"of {first} to {last}" if first < last else "the only one")
-        facts = [fact for fact in facts if fact[1]]
-        values = {"columns": len(schema.fields), "options": len(schema.options), "field id": line.field_id}
-        return Detail(title, tuple(facts), values=with_values(facts, values))
+        return described(title, facts)
 
     @property
     def count_text(self) -> str:

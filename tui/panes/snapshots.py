@@ -13,13 +13,11 @@ from textual.timer import Timer
 
 from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
-from paimark.core.figures import exact_moment, exact_time
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, in_order_of_makers, number_in
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.records import Snapshot
 from paimark.core.table.rows import SnapshotRow
-from paimark.tui.formats import format_value
 from paimark.tui.messages import LogLineAdded
 from paimark.tui.named_keys import key
 from paimark.tui.opening import PAGE, Newest
@@ -37,7 +35,7 @@ from paimark.tui.records.sources import (
     user_cell,
 )
 from paimark.tui.session import Opened, Session, Target
-from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import Slot, ThreadReport
 
 # Rows read at a time when all are read: small enough to show progress, and to stop soon if unwanted.
@@ -231,18 +229,15 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
         now_ms = int(time.time() * 1000)
-        values: Mapping[str, object] = {"committed": exact_moment(row.commit_time)}
         if self._whole is not None and self._whole[0] == self.rows.key(index):
             facts = snapshot_facts(self._whole[1], now_ms, self.counted, ", ".join(self.rows.kept_by(index)))
-            values = snapshot_values(self._whole[1], self.counted)
         else:
             facts = [
-                ("committed", exact_time(row.commit_time, now_ms)),
-                ("kind", row.commit_kind),
-                ("user", row.commit_user),
+                Fact.moment("committed", row.commit_time, now_ms),
+                Fact("kind", row.commit_kind),
+                Fact("user", row.commit_user),
             ]
-        title = f"snapshot {row.snapshot_id}"
-        return Detail(title, tuple(facts), values=with_values(facts, values))
+        return described(f"snapshot {row.snapshot_id}", facts)
 
     def version(self, index: int) -> RowVersion | None:
         row = self.rows.records[index]
@@ -358,55 +353,40 @@ def _read_whole(lineage: Lineage, snapshot_id: int) -> Whole:
     return snapshot_key(lineage.root, commit_of(snapshot)), snapshot
 
 
-def snapshot_facts(snapshot: Snapshot, now_ms: int, counted: str, kept_by: str = "") -> list[tuple[str, str]]:
+def snapshot_facts(snapshot: Snapshot, now_ms: int, counted: str, kept_by: str = "") -> list[Fact]:
     """All fields, the most wanted first; unknown ones under their names in the file. `counted` is the name of
     the count."""
     facts = [
-        ("committed", exact_time(snapshot.time_millis, now_ms)),
-        ("kind", snapshot.commit_kind),
-        (counted, format_value("number", snapshot.total_record_count, now_ms)),
-        ("added", format_value("number", snapshot.delta_record_count, now_ms)),
-        ("schema", str(snapshot.schema_id)),
-        ("user", snapshot.commit_user),
+        Fact.moment("committed", snapshot.time_millis, now_ms),
+        Fact("kind", snapshot.commit_kind),
+        Fact.number(counted, snapshot.total_record_count),
+        Fact.number("added", snapshot.delta_record_count),
+        Fact.id("schema", snapshot.schema_id),
+        Fact("user", snapshot.commit_user),
         *_written_by(snapshot),
+        Fact("kept by", kept_by),
     ]
-    if kept_by:
-        facts.append(("kept by", kept_by))
     listed = {"id", "schema_id", "commit_user", "commit_kind", "time_millis", "total_record_count"}
     listed |= {"delta_record_count", "operation", "unknown"}
     for name in snapshot.__struct_fields__:
         value = getattr(snapshot, name)
         if name not in listed and value is not None:
-            facts.append((name.replace("_", " "), _plain(value)))
-    return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
+            facts.append(Fact(name.replace("_", " "), _plain(value), value))
+    return [*facts, *(Fact(name, _plain(value), value) for name, value in snapshot.unknown.items())]
 
 
-def _written_by(snapshot: Snapshot) -> list[tuple[str, str]]:
+def _written_by(snapshot: Snapshot) -> list[Fact]:
     """Why it was made, by whom and with what."""
     # Here, because the first frame has only rows.
     from paimark.core.actions.said import engine_of
 
     note, engine = note_of(snapshot), snapshot.writer_version
-    said = [
-        ("message", note.message),
-        ("author", note.author),
-        ("operation", snapshot.operation or ""),
-        ("written by", engine_of(engine) if engine else ""),
+    return [
+        Fact("message", note.message),
+        Fact("author", note.author),
+        Fact("operation", snapshot.operation or ""),
+        Fact("written by", engine_of(engine) if engine else ""),
     ]
-    return [each for each in said if each[1]]
-
-
-def snapshot_values(snapshot: Snapshot, counted: str) -> Mapping[str, object]:
-    """The values of `snapshot_facts` as JSON has them, by name."""
-    fields = [name for name in snapshot.__struct_fields__ if name != "unknown"]
-    return {
-        **snapshot.unknown,
-        **{name.replace("_", " "): getattr(snapshot, name) for name in fields},
-        "committed": exact_moment(snapshot.time_millis),
-        counted: snapshot.total_record_count,
-        "added": snapshot.delta_record_count,
-        "schema": snapshot.schema_id,
-    }
 
 
 def _plain(value: object) -> str:

@@ -6,7 +6,7 @@ A key identifies the record of a row.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 class GridColumn(msgspec.Struct, frozen=True):
     """A column of a grid. `style` is a component style of the grid; `most` is its greatest width in cells;
-    `nothing` is the text of a missing value; with `middle` long values are cut in the middle, like names."""
+    `nothing` is the text of a missing value; with `middle` long values are cut in the middle, like names.
+    `of` makes the column's value from a record: see `values_by`."""
 
     title: str
     kind: CellKind = "text"
@@ -29,10 +30,17 @@ class GridColumn(msgspec.Struct, frozen=True):
     most: int = 40
     nothing: str = ""
     middle: bool = False
+    of: Callable[[Any], object] | None = None
 
     @property
     def right(self) -> bool:
         return self.kind in ("number", "id", "bytes")
+
+
+def values_by(columns: Sequence[GridColumn]) -> Callable[[Any], Sequence[object]]:
+    """What makes the row of a record from the columns, each of which has its `of`."""
+    makers = [each.of for each in columns if each.of is not None]
+    return lambda record: [make(record) for make in makers]
 
 
 class ShortText(msgspec.Struct, frozen=True):

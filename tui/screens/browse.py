@@ -19,7 +19,6 @@ from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import SnapshotsPane
 from paimark.tui.panes.tables import TablesPane
 from paimark.tui.query.drafts import Drafts
-from paimark.tui.query.statements import select_all
 from paimark.tui.records.marks import Mark, marked_words
 from paimark.tui.records.row_actions import tabs_of
 from paimark.tui.screens.beginning import Beginning
@@ -246,7 +245,7 @@ class BrowseScreen(Backdrop):
     async def prepare(self, version: RowVersion) -> None:
         """Put a statement that reads this version into the query pane."""
         if self.target is not None:
-            await self.prepare_statement(select_all(self.target, version))
+            await self.prepare_statement(self.target.select_all(version))
 
     async def prepare_statement(self, sql: str) -> None:
         """Put a statement into the query pane."""

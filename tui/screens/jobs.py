@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from paimark.core.figures import whole_seconds
 from paimark.core.text import clean_text
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, Records, values_by
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 from paimark.tui.widgets.key_bar import KeyBar
@@ -21,10 +21,10 @@ from paimark.tui.work.jobs import NO_RETURN, Job, Jobs
 BELL_SECONDS = 5.0
 _TICK = 1.0
 _COLUMNS = (
-    GridColumn("", "text"),
-    GridColumn("job", most=32, middle=True),
-    GridColumn("time"),
-    GridColumn("how far", most=200),
+    GridColumn("", of=lambda job: _state_of(job)),
+    GridColumn("job", most=32, middle=True, of=lambda job: clean_text(job.title)),
+    GridColumn("time", of=lambda job: whole_seconds(job.elapsed)),
+    GridColumn("how far", most=200, of=lambda job: summary_of(job)),
 )
 _STATES = {"good": "✓ done", "bad": "✗ failed", "warn": "! stopped", "": "ended"}
 
@@ -64,7 +64,7 @@ class JobsScreen(Dialog[Job]):
     def _show(self) -> None:
         jobs = [*self._jobs.running, *self._jobs.ended]
         note = "Nothing runs. Changes, statements and exports that take long are found here."
-        self._grid.show(Records(jobs, _values, lambda job: id(job)), note=note)
+        self._grid.show(Records(jobs, values_by(_COLUMNS), id), note=note)
         self._tell()
 
     def _tell(self) -> None:
@@ -118,9 +118,8 @@ async def open_jobs(app: App[Any], jobs: Jobs) -> None:
     await app.push_screen(JobsScreen(jobs), chosen)
 
 
-def _values(job: Job) -> tuple[str, str, str, str]:
-    state = "● runs" if job.end is None else _STATES.get(job.end[1], "ended")
-    return state, clean_text(job.title), whole_seconds(job.elapsed), summary_of(job)
+def _state_of(job: Job) -> str:
+    return "● runs" if job.end is None else _STATES.get(job.end[1], "ended")
 
 
 def summary_of(job: Job) -> str:

@@ -9,7 +9,6 @@ import msgspec
 from msgspec.structs import replace
 from textual.app import App
 
-from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import Corrupt, NotFound, PaimarkError
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
@@ -18,14 +17,11 @@ from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.read_tags import is_read_tag
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import palette_key
-from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.query.statements import select_all
 from paimark.tui.screens.open_tabs import OpenTabs
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.breadcrumb import Breadcrumb
 from paimark.tui.work.background import Slot
-from paimark.tui.work.engine_room import EngineRoom
 
 _ENGINE_WORDS = {
     "starting": "Spark starts",
@@ -49,7 +45,6 @@ class TableSummary:
         # The last warning about an interrupted change, so that it is shown only once.
         self._warned_of = ""
         self._say = say
-        self._next_query = NextQuery(session.room, tabs)
 
     def show_target(self, main: str = "", branch: str = "") -> None:
         """Show the name of the table, without reading anything."""
@@ -97,46 +92,9 @@ class TableSummary:
             self._breadcrumb.go(replace(self._breadcrumb.location, is_interrupted=False))
 
     def show_engine(self) -> None:
-        """Show the state of Spark and the number of background jobs; tell Spark the likely next query."""
-        self._next_query.tell()
+        """Show the state of Spark and the number of background jobs."""
         word, jobs = _ENGINE_WORDS.get(self._session.room.state, ""), self._session.jobs.in_background
         self._breadcrumb.go(replace(self._breadcrumb.location, engine=word, jobs=jobs))
-
-
-# In characters: the search for the statement at the caret is slow in a longer text.
-_LONG = 4_000
-
-
-class NextQuery:
-    """`tell` is called repeatedly. It tells the engine a query only if the guess was the same twice, so that
-    typing, and keys that are held down, cause nothing."""
-
-    def __init__(self, room: EngineRoom, tabs: OpenTabs) -> None:
-        self._room = room
-        self._tabs = tabs
-        self._last = self._prefetched = ""
-
-    def tell(self) -> None:
-        before, self._last = self._last, self._likely()
-        if (
-            self._last
-            and self._last == before != self._prefetched
-            and self._room.state in ("starting", "ready")
-        ):
-            self._prefetched = before
-            self._room.prefetch(before)
-
-    def _likely(self) -> str:
-        """The statement in the query pane; else the one that Enter would prepare for the present row."""
-        target, pane = self._tabs.target, self._tabs.pane
-        if target is None:
-            return ""
-        if isinstance(pane, RecordPane):
-            version = pane.current_version if pane.is_of(target) else None
-            return select_all(target, version or RowVersion())
-        # By its attributes: importing the pane would delay the first frame.
-        editor = getattr(pane, "editor", None)
-        return str(editor.statement[0]) if editor is not None and len(editor.text) < _LONG else ""
 
 
 class TabCounts(msgspec.Struct, frozen=True):

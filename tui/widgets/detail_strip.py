@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from paimark.core.figures import counted
+from paimark.core.figures import counted, exact_moment, exact_time
 from paimark.core.text import clean_text, width_of
 from paimark.tui.formats import short_user
 from paimark.tui.named_keys import key
@@ -37,9 +38,31 @@ class Detail(msgspec.Struct, frozen=True):
     values: tuple[object, ...] = ()
 
 
-def with_values(facts: Facts, values: Mapping[str, object]) -> tuple[object, ...]:
-    """The values of facts, by name; the text of a fact that has none."""
-    return tuple(values.get(name, text) for name, text in facts)
+class Fact(NamedTuple):
+    """A field of a record. `value` is as JSON has it; None if that is the text."""
+
+    name: str
+    text: str
+    value: object = None
+
+    @classmethod
+    def moment(cls, name: str, epoch_ms: int, now_ms: int) -> Fact:
+        return cls(name, exact_time(epoch_ms, now_ms), exact_moment(epoch_ms))
+
+    @classmethod
+    def number(cls, name: str, number: int | None) -> Fact:
+        return cls(name, "" if number is None else f"{number:,}", number)
+
+    @classmethod
+    def id(cls, name: str, number: int | None) -> Fact:
+        return cls(name, "" if number is None else str(number), number)
+
+
+def described(title: str, facts: Iterable[Fact]) -> Detail:
+    """The facts that have a text."""
+    known = [each for each in facts if each.text]
+    values = tuple(each.text if each.value is None else each.value for each in known)
+    return Detail(title, tuple((each.name, each.text) for each in known), values=values)
 
 
 class DetailStrip(Lines):

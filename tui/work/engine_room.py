@@ -75,11 +75,6 @@ class EngineRoom:
 
         threading.Thread(target=work, name="paimark-engine", daemon=True).start()
 
-    def prefetch(self, sql: str) -> None:
-        """Tell the engine which query may come next. Returns at once."""
-        tell = partial(self.engine.prefetch, sql)
-        threading.Thread(target=tell, name="paimark-prefetch", daemon=True).start()
-
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Within the context Spark leaves the CPU to what a person waits for, unless it runs a statement."""

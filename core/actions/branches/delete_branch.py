@@ -99,7 +99,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals += more
     sizes = root_files(context.files, root)
     retired = retired_name(context, name) if keeps else None
-    total = sum(each.size or 0 for each in freed.files)
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
     moved = Step("move", f"branch {name}", whole, sum(sizes.values()))
@@ -120,7 +119,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost=f"{counted(len(sizes), 'metadata file')}, no data file" if keeps else "",
         refusals=tuple(refusals),
         freed_files=len(freed.files),
-        freed_bytes=total,
+        freed_bytes=freed.size,
         undo=table.undo if keeps else "",
     )
 
@@ -222,8 +221,7 @@ class DeleteBranch(Change[DeleteBranchState]):
             result={
                 "branch_name": name,
                 "retired_as": None,
-                "freed_files": removed.files,
-                "freed_bytes": removed.size,
+                **removed.facts,
                 **({"stays": self._stays} if self._stays else {}),
             },
             before=f"branch {name}",

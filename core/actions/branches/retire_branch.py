@@ -11,6 +11,7 @@ from paimark.core.actions.branches.delete_branch import as_planned, branch_refus
 from paimark.core.actions.branches.rename_root import RootMove
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.plan import raise_first
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap
@@ -66,7 +67,7 @@ class RetireBranch(RootMove[MovedRoot]):
         name, retired = self.source.label, self.target.label
         return Done(
             message=self.stays or f"Branch {name} of {self.work.plan.table} is retired as {retired}",
-            result={"branch_name": name, "retired_as": retired, "freed_files": 0, "freed_bytes": 0},
+            result={"branch_name": name, "retired_as": retired, **Removed().facts},
             before=f"branch {name}",
             after=f"branch {retired}",
         )

@@ -59,6 +59,10 @@ class Freed:
     def files(self) -> tuple[StoredFile, ...]:
         return self.data + self.manifests + self.lists
 
+    @property
+    def size(self) -> int:
+        return sum(each.size or 0 for each in self.files)
+
     def __add__(self, other: Freed) -> Freed:
         return Freed(
             self.data + other.data,

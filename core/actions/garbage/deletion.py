@@ -156,7 +156,6 @@ def plan_deletion(
     files, table = context.files, target.table
     refusals = [*refusals, *feature_refusals(files, target.home)]
     freed, repair = what_goes(context, table, target.to_delete, refusals)
-    total = sum(each.size or 0 for each in freed.files)
     return Plan(
         headline=f"Delete {what} of {table.full_name}.",
         arguments=arguments,
@@ -172,7 +171,7 @@ def plan_deletion(
         cost=_cost(freed),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
-        freed_bytes=total,
+        freed_bytes=freed.size,
     )
 
 
@@ -268,7 +267,7 @@ def freed_items(table: TablePath, freed: Freed) -> Iterator[Item]:
         keepers = list(dict.fromkeys(map(_keeper, freed.keepers)))
         need = "needs" if len(keepers) == 1 else "need"
         rest = f"{listed(keepers, 'other')} {need} the rest" if keepers else ""
-        yield frees(len(freed.files), sum(each.size or 0 for each in freed.files), rest)
+        yield frees(len(freed.files), freed.size, rest)
     yield from iceberg_keeps(freed)
     for path in freed.strangers[:_SHOWN]:
         yield Item("keeps", stranger(table, path))
@@ -373,11 +372,7 @@ class DeleteReference(Change[TargetState]):
         stays = f". {', '.join(self._stays)} stays: somebody made it since" if self._stays else ""
         return Done(
             message=f"Deleted {what} of {self.work.plan.table}{removed.said(self.work.plan)}{stays}",
-            result={
-                **self.work.plan.arguments,
-                "freed_files": removed.files,
-                "freed_bytes": removed.size,
-            },
+            result={**self.work.plan.arguments, **removed.facts},
             before=what,
             after=f"no {what}",
         )

@@ -95,7 +95,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     refusals = [*_end_refusals(files, root), *feature_refusals(files, root), *changelog_refusals(files, root)]
     to_delete, seen = _to_delete(files, root, gone)
     freed, repair = what_goes(context, table, to_delete, refusals)
-    total = sum(each.size or 0 for each in freed.files)
     return Plan(
         headline=f"Expire {_id_range(gone)} of {where}.",
         arguments=resolved,
@@ -117,7 +116,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         phrase=root.label if root.branch else "",
         refusals=tuple(refusals),
         freed_files=len(freed.files),
-        freed_bytes=total,
+        freed_bytes=freed.size,
     )
 
 
@@ -466,6 +465,5 @@ def _result(plan: Plan, count: int, removed: Removed) -> dict[str, str | int | b
     return {
         "expired_snapshots": count,
         "earliest_snapshot_id": plan.arguments["end"],
-        "freed_files": removed.files,
-        "freed_bytes": removed.size,
+        **removed.facts,
     }

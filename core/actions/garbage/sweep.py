@@ -46,6 +46,11 @@ class Removed:
     def __add__(self, other: Removed) -> Removed:
         return Removed(self.files + other.files, self.size + other.size)
 
+    @property
+    def facts(self) -> dict[str, str | int | bool | None]:
+        """For the result of a change."""
+        return {"freed_files": self.files, "freed_bytes": self.size}
+
     def said(self, plan: Plan) -> str:
         """For the end of the sentence on what was deleted: ` (2 files, 2.7 kB). It can't be taken back`."""
         went = f" ({counted(self.files, 'file')}, {size(self.size)})" if self.files else ""

@@ -86,7 +86,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
         + ("" if freed.data else ", no data file"),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
-        freed_bytes=sum(each.size or 0 for each in freed.files),
+        freed_bytes=freed.size,
         undo=undo,
         takes=leaving(context.files, main.root, staying),
     )
@@ -170,7 +170,7 @@ def _lost(context: Context, takeover: Takeover, freed: Freed, *, drops_previous:
     goes = ""
     if drops_previous:
         count = len(freed.files)
-        goes = f". {counted(count, 'file')} {go(count)}, {size(sum(each.size or 0 for each in freed.files))}"
+        goes = f". {counted(count, 'file')} {go(count)}, {size(freed.size)}"
     commits = _commits_since(context, takeover)
     if head is not None and commits is None:
         text = (

@@ -191,4 +191,8 @@ def _affected(files: Files, target: RollbackTarget) -> list[Item]:
 
 def _new_definition(target: RollbackTarget) -> list[Step]:
     new = target.definition
-    return [] if new is None else [Step("create", target.start.root.schema(new.id), "with its columns")]
+    return (
+        []
+        if new is None
+        else [Step("create", target.start.root.schema(new.id), "with the columns of that version")]
+    )

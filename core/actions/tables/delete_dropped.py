@@ -63,12 +63,12 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if number % _AT_ONCE == 0:
             progress(Counting(f"deleted {number:,} of {len(found):,} files"))
     files.prune(directory)
-    freed = sum(bytes_ for _, bytes_ in found)
+    removed = Removed(len(found), sum(bytes_ for _, bytes_ in found))
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
-        message=f"Deleted {plan.table}{Removed(len(found), freed).said(plan)}",
-        result={"dropped_id": dropped.id, "freed_files": len(found), "freed_bytes": freed},
+        message=f"Deleted {plan.table}{removed.said(plan)}",
+        result={"dropped_id": dropped.id, **removed.facts},
     )
     before = f"in the trash as {dropped.id}"
     audit.record(context, plan, outcome, started, progress, before=before, after="deleted for good")

@@ -37,7 +37,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.actions.undo.shared import as_planned, by_hand, redone_by, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, by_hand, edit_of, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since
@@ -68,7 +68,7 @@ class GoingBack:
 
     @property
     def edit(self) -> RowsEdit:
-        return rows_of_edit(self.operation)
+        return edit_of(RowsEdit, self.operation)
 
     @property
     def fingerprint(self) -> str:
@@ -85,12 +85,6 @@ class GoingBack:
     @property
     def description(self) -> str:
         return f"{self.start.root.label} at snapshot {self.start.head.snapshot.id}"
-
-
-def rows_of_edit(operation: Operation) -> RowsEdit:
-    """The edit of a change that gave a root other rows by a commit."""
-    assert operation.turned.rows is not None
-    return operation.turned.rows
 
 
 def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
@@ -165,7 +159,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
 
     @property
     def _edit(self) -> RowsEdit:
-        return rows_of_edit(self.state.operation)
+        return edit_of(RowsEdit, self.state.operation)
 
     @property
     def first_head(self) -> Snapshot:
@@ -234,7 +228,7 @@ def _found_again(work: Work) -> GoingBack:
 
 
 def _find(files: Files, table: TablePath, operation: Operation) -> GoingBack:
-    start, edit, what = _base(files, table, operation), rows_of_edit(operation), operation.description
+    start, edit, what = _base(files, table, operation), edit_of(RowsEdit, operation), operation.description
     left = edit.now or edit.after
     if not only_compacted_since(Lineage(files, start.root), left, start.head.snapshot):
         raise Refused(
@@ -264,7 +258,7 @@ def _with_definition(files: Files, going_back: GoingBack) -> GoingBack:
 
 
 def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack:
-    start, edit, what = _base(files, table, undone), rows_of_edit(undone), undone.description
+    start, edit, what = _base(files, table, undone), edit_of(RowsEdit, undone), undone.description
     now, head = edit.now, start.head.snapshot
     if now is None or not only_compacted_since(Lineage(files, start.root), now, head):
         then_at = "" if now is None else f": then at snapshot {now.id}, now at {head.id}"
@@ -277,7 +271,7 @@ def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack
 
 def _base(files: Files, table: TablePath, operation: Operation) -> RewriteBase:
     """The present state of the root that the change moved. Raises `Refused` if it is not what it was."""
-    edit, what = rows_of_edit(operation), operation.description
+    edit, what = edit_of(RowsEdit, operation), operation.description
     root, main = table.root(edit.root), main_root(files, table)
     if root == main:
         return start_in(files, root)

@@ -37,7 +37,7 @@ from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.actions.undo.archive import RESTORED, Stays, keep_if_late, remove, why_it_stays
-from paimark.core.actions.undo.shared import as_planned, moved_since, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files
@@ -121,7 +121,7 @@ class UndoReplacement(PointMain[UndoState]):
 
     @property
     def _edit(self) -> MainEdit:
-        return _main_edit(self.state.operation)
+        return edit_of(MainEdit, self.state.operation)
 
     @property
     def _archive(self) -> Root | None:
@@ -224,11 +224,6 @@ class UndoReplacement(PointMain[UndoState]):
         )
 
 
-def _main_edit(operation: Operation) -> MainEdit:
-    assert operation.turned.main is not None
-    return operation.turned.main
-
-
 def _archive(table: TablePath, operation: Operation) -> Root | None:
     """The branch that moves into the table directory."""
     moved = operation.turned.moved
@@ -236,7 +231,7 @@ def _archive(table: TablePath, operation: Operation) -> Root | None:
 
 
 def _find(files: Files, table: TablePath, operation: Operation) -> Reversal:
-    edit, archive = _main_edit(operation), _archive(table, operation)
+    edit, archive = edit_of(MainEdit, operation), _archive(table, operation)
     if main_branch_name(files, table) != edit.after:
         raise Refused(
             f"Main of {table.full_name} is not branch {edit.after}, which the last replacement made it",
@@ -283,7 +278,7 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
 
 def _steps(files: Files, reversal: Reversal) -> list[Step]:
     table, name, archive = reversal.main.root.table, reversal.main.root.label, reversal.archive
-    edit = _main_edit(reversal.operation)
+    edit = edit_of(MainEdit, reversal.operation)
     pointer = Step("replace", table.main_branch_file, f"{name} -> {edit.before or 'blank'}")
     copies = []
     if edit.copied_tags or edit.first_copied <= edit.last_copied:
@@ -313,7 +308,7 @@ def _kept(edit: MainEdit, main: RootState) -> str:
 
 
 def _items(context: Context, reversal: Reversal) -> Iterator[Item]:
-    edit, main = _main_edit(reversal.operation), reversal.main
+    edit, main = edit_of(MainEdit, reversal.operation), reversal.main
     name, table, head = main.root.label, main.root.table.full_name, main.head
     count = 0 if head is None else head.snapshot.id - (edit.head or 0)
     if head is None or count <= 0:

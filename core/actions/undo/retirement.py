@@ -17,7 +17,7 @@ from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost
-from paimark.core.actions.undo.shared import moved_since, undone, undone_by
+from paimark.core.actions.undo.shared import edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -30,7 +30,7 @@ from paimark.core.text import lowered
 
 def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when the retired branch is gone, and `Corrupt`."""
-    edit = _moved(operation)
+    edit = edit_of(MovedRoot, operation)
     now = _now(context.files, table, edit)
     sizes = root_files(context.files, now.root)
     count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
@@ -71,7 +71,7 @@ class UndoRetirement(RootMove[Operation]):
 
     @property
     def _edit(self) -> MovedRoot:
-        return _moved(self.state)
+        return edit_of(MovedRoot, self.state)
 
     def _as_planned(self) -> RootState:
         now = _now(self.work.files, self.work.table, self._edit)
@@ -104,11 +104,6 @@ class UndoRetirement(RootMove[Operation]):
     def done(self) -> Done:
         done = undone(self.work, self.state, _kept(self._edit))
         return done._replace(message=self.stays) if self.stays else done
-
-
-def _moved(operation: Operation) -> MovedRoot:
-    assert operation.turned.moved is not None
-    return operation.turned.moved
 
 
 def _now(files: Files, table: TablePath, edit: MovedRoot) -> RootState:

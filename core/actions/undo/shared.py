@@ -15,7 +15,7 @@ from paimark.core.errors import Refused
 from paimark.core.quoting import quoted_if_needed, shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.edits import RowsEdit
+from paimark.core.table.lineage.edits import HistoryEdit, MainEdit, MovedRoot, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.text import lowered
 
@@ -30,11 +30,19 @@ class UndoStart(Protocol):
 
 
 F = TypeVar("F", bound=UndoStart)
+E = TypeVar("E", MainEdit, MovedRoot, RowsEdit, HistoryEdit)
 
 
 def unless_locked(context: Context, table: TablePath, *own: Refusal) -> list[Refusal]:
     """`own` refusals; of a locked table the lock's alone, because what can be undone may still change."""
     return journal.refusals(context, table) or list(own)
+
+
+def edit_of(kind: type[E], operation: Operation) -> E:
+    """The edit of this kind, which the operation has."""
+    edits = operation.turned
+    every = (edits.main, edits.moved, edits.rows, edits.history)
+    return next(each for each in every if isinstance(each, kind))
 
 
 def undone_by(work: Work) -> Operation:

@@ -26,7 +26,7 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost, otherwise
-from paimark.core.actions.undo.shared import as_planned, moved_since, undone, undone_by
+from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -107,7 +107,7 @@ class UndoTruncation(Change[Operation]):
 
     @property
     def _cut(self) -> Cut:
-        return cut_of(self.work.table, _history(self.state))
+        return cut_of(self.work.table, edit_of(HistoryEdit, self.state))
 
     def _as_planned(self) -> Restoring:
         return as_planned(self.work, _find(self.work.files, self.work.table, self.state))
@@ -177,7 +177,7 @@ class UndoTruncation(Change[Operation]):
         progress(Remark(f"main stays as it is, and branch {cut.archive.label} too"))
 
     def edits(self) -> Edits | None:
-        edit = _history(self.state)
+        edit = edit_of(HistoryEdit, self.state)
         reached = next((each for each in self._later_ones if each.id == self._last), None)
         if reached is None:
             return None
@@ -208,13 +208,8 @@ class UndoTruncation(Change[Operation]):
         return [Step("replace", self.state.description, "taken back, or not, but not half")]
 
 
-def _history(operation: Operation) -> HistoryEdit:
-    assert operation.turned.history is not None
-    return operation.turned.history
-
-
 def _find(files: Files, table: TablePath, operation: Operation) -> Restoring:
-    edit = _history(operation)
+    edit = edit_of(HistoryEdit, operation)
     cut = cut_of(table, edit)
     if main_root(files, table) != cut.main:
         raise Refused(

@@ -17,7 +17,7 @@ from paimark.core.actions.savepoints import auto_savepoint as automatic
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import narrate, row_writer, show
-from paimark.core.cli.plans import require_writable, say_plan, terminal_width
+from paimark.core.cli.plans import require_writable, show_dry_run, show_plans
 from paimark.core.cli.query.answering import ended_by_signals
 from paimark.core.errors import PaimarkError, Refused, UsageError
 from paimark.core.export.json_rows import json_text
@@ -73,10 +73,9 @@ def auto_savepoint(
 def _one_once(context: Context, table: TablePath, branch: str | None, options: GlobalOptions) -> None:
     plan = automatic.plan(context, table, {"branch": branch})
     if options.dry_run:
-        _print_plans([plan], options)
-    raise_first(plan.refusals)
-    if options.dry_run:
+        show_dry_run(plan, options)
         return
+    raise_first(plan.refusals)
     if plan.empty:
         narrate(plan.summary)
     _print_outcomes(_outcomes(context, plan, options), options)
@@ -98,7 +97,7 @@ def _all_once(context: Context, options: GlobalOptions) -> None:
             failed += 1
             narrate(f"{table.full_name}: {error.message}")
     if options.dry_run:
-        _print_plans(plans, options)
+        show_plans(plans, options)
     else:
         _print_outcomes(outcomes, options)
     if failed:
@@ -178,11 +177,3 @@ def _watch(context: Context, table: str | None, options: GlobalOptions) -> None:
 
 def _every_table(context: Context) -> list[TablePath]:
     return [table for name in databases(context.files) for table in tables_of(context.files, name)]
-
-
-def _print_plans(plans: Sequence[Plan], options: GlobalOptions) -> None:
-    if options.as_json:
-        click.echo(json_text([each.facts() for each in plans], indent=2))
-        return
-    for plan in plans:
-        say_plan(plan, show, terminal_width(sys.stdout), verbose=options.verbose)

@@ -18,7 +18,7 @@ from paimark.core.actions.merge.conflicts import find_conflicts
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cli.options import GlobalOptions
-from paimark.core.cli.output import row_writer
+from paimark.core.cli.output import print_rows
 from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
@@ -93,9 +93,7 @@ def _list(action: Action, options: GlobalOptions, table: str, arguments: Mapping
     if options.as_json:
         click.echo(json_text(list(conflicts.first), indent=2))
     else:
-        rows = row_writer(options, conflicts.columns)
-        rows.write(conflicts.lines)
-        rows.close()
+        print_rows(options, conflicts.columns, conflicts.lines)
     narrator.say(conflicts.summary)
 
 

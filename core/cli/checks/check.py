@@ -7,7 +7,7 @@ import click
 from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.cli.output import row_writer, show
+from paimark.core.cli.output import print_rows, show
 from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.figures import counted
 from paimark.core.table.operations import CheckResult, checks_said
@@ -58,9 +58,8 @@ def check(ctx: click.Context, table: str, version: str | None, file: str | None)
                 _show(each)
     narrator.clear()
     if options.as_json:
-        rows = row_writer(options, _NAMES)
-        rows.write([(each.name, each.verdict, each.rows, list(each.first)) for each in results])
-        rows.close()
+        rows = [(each.name, each.verdict, each.rows, list(each.first)) for each in results]
+        print_rows(options, _NAMES, rows)
     narrator.say(f"{path.full_name}, {label}: {checks_said(results)}")
     return FAILS if any(each.stops for each in results) else 0
 

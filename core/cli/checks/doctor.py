@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -13,28 +13,29 @@ import click
 from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.change import journal
-from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.context import Context
 from paimark.core.actions.replace.table_directory import misdirected
 from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written, stray_commits
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
-from paimark.core.cli.checks.doctor_forks import fork_verdicts
 from paimark.core.cli.checks.doctor_store import (
+    Verdict,
     cluster_has,
     cluster_needs,
     conditions,
-    on_paper,
-    one_file,
+    forks,
+    settings_of,
+    spark_reads,
     unseen_rows,
     writers_at_once,
 )
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.answering import Narrator
+from paimark.core.cli.output import print_rows
+from paimark.core.cli.query.answering import Narrator, looking_at
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted, some_of
 from paimark.core.quoting import shell_line
@@ -46,7 +47,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.known_options import require_files
 from paimark.core.storage.open import open_files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.catalog import databases, find_table
+from paimark.core.table.catalog import databases
 from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
@@ -94,18 +95,21 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
         options.warehouse, table = table, None
     if deep and table is None:
         raise UsageError("--deep looks into a table", "Name one: paimark doctor TABLE --deep.")
-    rows = row_writer(options, Finding._fields)
     broken = 0
     unavailable = False
-    for check, look in _checks(options, table, deep=deep):
-        try:
-            findings = list(look())
-        except PaimarkError as error:
-            unavailable = unavailable or isinstance(error, Unavailable)
-            findings = [Finding(check, "broken", error.message, error.hint)]
-        rows.write([_fit_to_show(finding) for finding in findings])
-        broken += sum(finding.state == "broken" for finding in findings)
-    rows.close()
+
+    def findings() -> Iterator[Finding]:
+        nonlocal broken, unavailable
+        for check, look in _checks(options, table, deep=deep):
+            try:
+                found = list(look())
+            except PaimarkError as error:
+                unavailable = unavailable or isinstance(error, Unavailable)
+                found = [Finding(check, "broken", error.message, error.hint)]
+            broken += sum(each.state == "broken" for each in found)
+            yield from map(_fit_to_show, found)
+
+    print_rows(options, Finding._fields, findings())
     if broken:
         raise (Unavailable if unavailable else Corrupt)(f"Broken: {broken}")
 
@@ -122,23 +126,24 @@ def _checks(options: GlobalOptions, table: str | None, *, deep: bool) -> Iterato
     yield "java", _java
     yield "libraries", _libraries
     yield "paimon library", lambda: _library(options)
-    yield "spark", lambda: _spark(cluster_needs(options))
-    yield "spark", lambda: _spark(cluster_has(options))
+    yield "spark", lambda: _named("spark", cluster_needs(options))
+    yield "spark", lambda: _named("spark", cluster_has(options))
     yield "warehouse", lambda: _warehouse(options)
-    yield "spark's readers", lambda: _readers(options, table)
-    yield "conditional writes", lambda: _conditions(options)
+    yield "spark's readers", lambda: _named("spark's readers", spark_reads(options, table))
+    yield "conditional writes", lambda: _named("conditional writes", conditions(options))
     if table is not None:
         yield table, lambda: _table(options, table)
     if table is not None and deep:
         yield "files", lambda: _files(options, table)
 
 
+def _named(check: str, verdicts: Iterable[Verdict]) -> Iterator[Finding]:
+    return (Finding(check, *each) for each in verdicts)
+
+
 def _library(options: GlobalOptions) -> Iterator[Finding]:
-    given: Mapping[str, str] = {}
-    with suppress(UsageError):
-        given = options.settings().options
-    spark = find_spark()
-    jars, release = paimon_jar(spark, given)
+    settings, spark = settings_of(options), find_spark()
+    jars, release = paimon_jar(spark, {} if settings is None else settings.options)
     if not release:
         yield Finding(
             "paimon library",
@@ -170,10 +175,6 @@ def _libraries() -> Iterator[Finding]:
             raise Unavailable(f"{name} is not installed", "Install paimark again.") from error
 
 
-def _spark(lines: Iterator[str]) -> Iterator[Finding]:
-    return (Finding("spark", "ok", line) for line in lines)
-
-
 def _warehouse(options: GlobalOptions) -> Iterator[Finding]:
     try:
         settings = options.settings()
@@ -184,30 +185,8 @@ def _warehouse(options: GlobalOptions) -> Iterator[Finding]:
     yield Finding("warehouse", "ok", f"{files.uri}, {counted(len(databases(files)), 'database')}")
 
 
-def _readers(options: GlobalOptions, table: str | None) -> Iterator[Finding]:
-    try:
-        settings = options.settings()
-    except UsageError:
-        return
-    verdicts = on_paper(settings) if options.spark_master is None else one_file(settings, table)
-    for each in verdicts:
-        yield Finding("spark's readers", *each)
-
-
-def _conditions(options: GlobalOptions) -> Iterator[Finding]:
-    try:
-        settings = options.settings()
-    except UsageError:
-        # `_warehouse` has reported it.
-        return
-    for each in conditions(settings):
-        yield Finding("conditional writes", *each)
-
-
 def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
-    settings = options.settings()
-    context = open_context(settings.warehouse, settings.options, read_only=True)
-    table = find_table(context.files, name)
+    context, table = looking_at(options, name)
     main = main_root(context.files, table)
     # While a branch is main, the table directory is a root only because of a stale writer's files.
     roots = [root for root in all_roots(context.files, table) if root.branch is not None or root == main]
@@ -269,9 +248,8 @@ def _overwritten(files: Files, table: TablePath, there: Versions) -> Iterator[Fi
 
 def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
     """The findings of `paimark verify`."""
-    settings, narrator = options.settings(), Narrator()
-    context = open_context(settings.warehouse, settings.options, read_only=True)
-    report = verify(context, find_table(context.files, name), progress=narrator.wait)
+    narrator = Narrator()
+    report = verify(*looking_at(options, name), progress=narrator.wait)
     narrator.clear()
     for each in report.problems:
         needed = f", needed by {', '.join(each.needed_by)}" if each.needed_by else ""
@@ -301,17 +279,8 @@ def _table_directory(files: Files, table: TablePath) -> Iterator[Finding]:
 
 def _of_root(context: Context, root: Root) -> list[Finding]:
     files = context.files
-    return [*_root(context, root), *_fork(files, root), *_interval(files, root), *_unseen(files, root)]
-
-
-def _unseen(files: Files, root: Root) -> Iterator[Finding]:
-    for verdict in unseen_rows(files, root):
-        yield Finding(f"branch {root.label}", *verdict)
-
-
-def _fork(files: Files, root: Root) -> Iterator[Finding]:
-    for verdict in fork_verdicts(files, root):
-        yield Finding(f"branch {root.label}", *verdict)
+    verdicts = (*forks(files, root), *_interval(files, root), *unseen_rows(files, root))
+    return [*_root(context, root), *_named(f"branch {root.label}", verdicts)]
 
 
 def _is_being_moved(context: Context, table: TablePath) -> bool:
@@ -360,20 +329,19 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "broken", lost.reason, lost.hint)
     for sentence in chain.warnings(files, root):
         yield Finding(name, "warning", sentence, f"{chain.INSTEAD}.")
-    for verdict in writers_at_once(files.uri, root, rows):
-        yield Finding(name, *verdict)
+    yield from _named(name, writers_at_once(files.uri, root, rows))
     for item in stock_expiry_items(files, root):
         warning = capitalised(item.text)
         words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])
         yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")
 
 
-def _interval(files: Files, root: Root) -> Iterator[Finding]:
+def _interval(files: Files, root: Root) -> Iterator[Verdict]:
     """A savepoint interval in the options that can't be applied."""
     try:
         schedule(files, root, 0)
     except UsageError as error:
-        yield Finding(f"branch {root.label}", "broken", error.message, error.hint)
+        yield Verdict("broken", error.message, error.hint)
 
 
 def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:

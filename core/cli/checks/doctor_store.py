@@ -1,4 +1,4 @@
-"""`paimark doctor` on a store: conditional writes, several writers at once, and what Spark lacks for it."""
+"""`paimark doctor` on stores and their engines: races, several writers, what Spark lacks, what expires."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ from paimark.core.storage.conditions import ROUNDS, WRITERS
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import keeps_from_stock, open_files
 from paimark.core.table.catalog import databases, find_table, tables
+from paimark.core.table.definition.retention import retention_off, retention_options
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.branches import branch_health
+from paimark.core.table.lineage.forks import Side, Unheld, find_fork, unheld_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import unseen_files
@@ -50,9 +53,18 @@ class Verdict(NamedTuple):
     hint: str = ""
 
 
-def conditions(settings: Settings) -> Iterator[Verdict]:
+def settings_of(options: GlobalOptions) -> Settings | None:
+    """None if there is no warehouse: the check of the warehouse reports it."""
+    try:
+        return options.settings()
+    except UsageError:
+        return None
+
+
+def conditions(options: GlobalOptions) -> Iterator[Verdict]:
     """Race for scratch files in the warehouse; no verdict if its store needs no proof."""
-    if "://" not in settings.warehouse:
+    settings = settings_of(options)
+    if settings is None or "://" not in settings.warehouse:
         return
     from paimark.core.storage.remote import RemoteFiles
 
@@ -110,6 +122,12 @@ def taking_turns(users: Sequence[str]) -> set[str]:
         if between:
             mixed |= {user} | between
     return mixed
+
+
+def spark_reads(options: GlobalOptions, table: str | None) -> Iterator[Verdict]:
+    """Whether Spark itself can read the store: it is started only if the command line names its cluster."""
+    if (settings := settings_of(options)) is not None:
+        yield from on_paper(settings) if options.spark_master is None else one_file(settings, table)
 
 
 def on_paper(settings: Settings) -> Iterator[Verdict]:
@@ -180,43 +198,39 @@ def _with_rows(files: Files) -> TablePath | None:
     return next((each for each in every if Lineage(files, main_root(files, each)).latest()), None)
 
 
-def cluster_needs(options: GlobalOptions) -> Iterator[str]:
+def cluster_needs(options: GlobalOptions) -> Iterator[Verdict]:
     """The packages that executors must have, if a cluster is set."""
     if (settings := _with_cluster(options)) is not None:
         python = ".".join(map(str, sys.version_info[:2]))
         needs = f"executors need Python {python} with pypaimon and msgspec"
         if "://" not in settings.warehouse:
             needs += f", and {settings.warehouse} mounted at the same place"
-        yield f"{settings.spark_master}: {needs}"
+        yield Verdict("ok", f"{settings.spark_master}: {needs}")
 
 
-def cluster_has(options: GlobalOptions) -> Iterator[str]:
+def cluster_has(options: GlobalOptions) -> Iterator[Verdict]:
     """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
     if (settings := _with_cluster(options)) is None:
         return
     master = settings.spark_master
     if options.spark_master is None:
-        yield f"{master}: not looked at; `paimark doctor --spark-master {master}` does"
+        yield Verdict("ok", f"{master}: not looked at; `paimark doctor --spark-master {master}` does")
         return
     with closing(open_engine(settings)) as engine:
         seconds = engine.wait_ready()
-        yield f"{master}: ready in {seconds:.0f} s"
-        yield from engine.nodes
+        yield Verdict("ok", f"{master}: ready in {seconds:.0f} s")
+        yield from (Verdict("ok", node) for node in engine.nodes)
 
 
 def _with_cluster(options: GlobalOptions) -> Settings | None:
     from paimark.core.spark.launch.cluster import is_cluster
 
-    try:
-        settings = options.settings()
-    except UsageError:
-        # The check of the warehouse reports it.
-        return None
-    return settings if settings.spark_master and is_cluster(settings.spark_master) else None
+    settings = settings_of(options)
+    return settings if settings and settings.spark_master and is_cluster(settings.spark_master) else None
 
 
-def unseen_rows(files: Files, root: Root) -> Iterator[tuple[str, str, str]]:
-    """State, detail and hint, if there are such rows. It reads the manifests of tables that may have some."""
+def unseen_rows(files: Files, root: Root) -> Iterator[Verdict]:
+    """A warning if there are such rows. It reads the manifests of tables that may have some."""
     lineage = Lineage(files, root)
     schema, newest = lineage.latest_schema(), lineage.latest()
     if schema is None or newest is None:
@@ -225,4 +239,37 @@ def unseen_rows(files: Files, root: Root) -> Iterator[tuple[str, str, str]]:
         branch = [] if root.branch is None else ["--branch", root.label]
         words = shell_line(["paimark", "compact", root.table.full_name, *branch])
         detail = f"No reader sees the rows of {counted(count, 'file')} before they are compacted"
-        yield "warning", detail, f"Run: {words}, unless a compaction job does it"
+        yield Verdict("warning", detail, f"Run: {words}, unless a compaction job does it")
+
+
+def forks(files: Files, root: Root) -> Iterator[Verdict]:
+    """Whether main's next stock expiry would delete a branch's fork; of main, whether none expires it.
+
+    Raises `Corrupt` and `NotFound`.
+    """
+    main = main_root(files, root.table)
+    if root == main:
+        yield from _endless(files, root)
+        return
+    sides = Side(files, main), Side(files, root)
+    if unheld := unheld_fork(*sides, find_fork(*sides)):
+        yield Verdict("warning", unheld.danger("it"), _mend(root, unheld))
+
+
+def _endless(files: Files, main: Root) -> Iterator[Verdict]:
+    if branch_health(files, main) == "endless":
+        words = ["paimark", "alter-branch-schema", main.table.full_name, "--unset", retention_options()]
+        yield Verdict(
+            "warning",
+            f"Stock engines expire nothing of it: {retention_off()} came from a branch, as by a fast-forward",
+            "First tag the snapshots that branches share with it, if a finding names them. Then run: "
+            f"{shell_line(words)}",
+        )
+
+
+def _mend(root: Root, unheld: Unheld) -> str:
+    if not unheld.in_main:
+        return "Main has lost that snapshot, too: expire main with `paimark expire-snapshots` alone."
+    name, number = unheld.tag_name, str(unheld.snapshot.id)
+    words = shell_line([root.table.full_name, "--name", name, "--snapshot", number])
+    return f"Run: paimark create-tag {words}"

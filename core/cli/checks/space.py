@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import click
 
-from paimark.core.actions.context import open_context
 from paimark.core.cli.browse import branch_option, table_argument
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import Count, row_writer
-from paimark.core.cli.query.answering import Narrator
+from paimark.core.cli.output import Count, print_rows
+from paimark.core.cli.query.answering import Narrator, looking_at
 from paimark.core.figures import size
 from paimark.core.space.report import BucketRow, SpaceRow, bucket_sentence, sentences
 from paimark.core.space.space import space as look
-from paimark.core.table.catalog import find_table
 
 _COLUMNS = ("kind", "name", "branch", "files", "bytes", "alone_files", "alone_bytes", "is_part")
 _BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
@@ -34,9 +32,7 @@ def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> 
     written.
     """
     options, narrator = global_options(ctx), Narrator()
-    settings = options.settings()
-    context = open_context(settings.warehouse, settings.options, read_only=True)
-    report = look(context, find_table(context.files, table), branch, narrator.wait)
+    report = look(*looking_at(options, table), branch, narrator.wait)
     narrator.clear()
     if buckets:
         _print(options, _BUCKET_COLUMNS, report.buckets)
@@ -48,17 +44,12 @@ def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> 
 
 
 def _print(options: GlobalOptions, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]) -> None:
-    writer = row_writer(options, names)
-    writer.write(_values(options, names, rows))
-    writer.close()
+    show = _as_it_is if options.as_json else _for_people
+    print_rows(options, names, ([show(name, getattr(row, name)) for name in names] for row in rows))
 
 
-def _values(
-    options: GlobalOptions, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]
-) -> Iterator[list[object]]:
-    for row in rows:
-        values = [getattr(row, name) for name in names]
-        yield values if options.as_json else list(map(_for_people, names, values))
+def _as_it_is(name: str, value: object) -> object:
+    return value
 
 
 def _for_people(name: str, value: object) -> object:

@@ -7,15 +7,13 @@ from typing import NamedTuple
 
 import click
 
-from paimark.core.actions.context import open_context
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.cli.output import row_writer
-from paimark.core.cli.query.answering import Narrator
+from paimark.core.cli.output import print_rows
+from paimark.core.cli.query.answering import Narrator, looking_at
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, UsageError
 from paimark.core.figures import counted, size
-from paimark.core.table.catalog import find_table
 from paimark.core.verify import verify as look
 from paimark.core.verify.report import Orphan, VerifyReport
 
@@ -63,18 +61,13 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
       5  every file is there, and a commit was overwritten by another engine's
     """
     options, narrator = global_options(ctx), Narrator()
-    settings = options.settings()
     share, age = _share(read_data), parse_duration(older_than)
-    context = open_context(settings.warehouse, settings.options, read_only=True)
-    path = find_table(context.files, table)
-    report = look(context, path, read_data=share, older_than=age, progress=narrator.wait)
+    report = look(*looking_at(options, table), read_data=share, older_than=age, progress=narrator.wait)
     narrator.clear()
     findings = list(_rows(report, orphans=orphans))
     # A heading without rows would look as if something were missing.
     if findings or options.as_json:
-        rows = row_writer(options, FindingRow._fields)
-        rows.write(findings)
-        rows.close()
+        print_rows(options, FindingRow._fields, findings)
     expired = (f"{each}. To let them expire here too: {each.heal}" for each in report.expired)
     for line in (*sentences(report), *expired, *report.warnings):
         narrator.say(line)

@@ -58,6 +58,13 @@ def open_engine(settings: Settings) -> Engine:
     return Engine(settings, state_directory() / "engine.log", narrate)
 
 
+def looking_at(options: GlobalOptions, table: str) -> tuple[Context, TablePath]:
+    """A context that only reads, and the table. Raises `NotFound`."""
+    settings = options.settings()
+    context = open_context(settings.warehouse, settings.options, read_only=True)
+    return context, find_table(context.files, table)
+
+
 @contextmanager
 def asking(options: GlobalOptions, table: str) -> Iterator[tuple[Context, TablePath]]:
     """A context with an engine that only reads, and the table. Raises `NotFound`."""

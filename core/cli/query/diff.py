@@ -11,7 +11,7 @@ import click
 from paimark.core.arrow_values import column_values
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import row_writer
+from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.query.answering import (
     Narrator,
     RowSink,
@@ -193,10 +193,11 @@ class PrintedDifference:
 
 def print_summary(options: GlobalOptions, difference: Difference, totals: Totals) -> None:
     """Print one row per kind of change, then one per changed column."""
-    rows = row_writer(options, ["change", "column", "rows"], null="")
-    rows.write([change, None, totals.changes.get(change, 0)] for change in difference.changes)
-    rows.write(["changed", name, count] for name, count in columns_changed(difference, totals))
-    rows.close()
+    rows: list[tuple[object, ...]] = [
+        (change, None, totals.changes.get(change, 0)) for change in difference.changes
+    ]
+    rows += [("changed", name, count) for name, count in columns_changed(difference, totals)]
+    print_rows(options, ["change", "column", "rows"], rows)
 
 
 def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:

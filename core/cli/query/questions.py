@@ -9,7 +9,7 @@ import msgspec
 
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.cli.output import row_writer, show
+from paimark.core.cli.output import print_rows, row_writer, show
 from paimark.core.cli.query.answering import Narrator, asking
 from paimark.core.figures import counted, moment
 from paimark.core.statements.questions.blame import Blame, unknown_said
@@ -68,10 +68,8 @@ def when(
         found = search.find(narrator.wait, lambda each: narrator.say(_told(each)))
     narrator.clear()
     if options.as_json:
-        writer = row_writer(options, _FOUND)
         before = (None, None) if found.before is None else _count_row(found.before)[:2]
-        writer.write([(*_count_row(found.first), *before, found.gone)])
-        writer.close()
+        print_rows(options, _FOUND, [(*_count_row(found.first), *before, found.gone)])
         return
     for line in sentences(found, condition, path, context.clock()):
         show(line)
@@ -107,16 +105,11 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
         search = Holders(context, path, where, key_values(key, "--key"))
         found = list(search.find(narrator.wait))
     narrator.clear()
-    writer = row_writer(options, (*_HOLDERS, "commands") if options.as_json else _HOLDERS)
-    for each in found:
-        row = (each.what, each.name, each.snapshot_id, each.rows)
-        if options.as_json:
-            writer.write([(*row, list(each.commands))])
-        elif each.rows:
-            writer.write([row])
-    writer.close()
+    rows = [(each.what, each.name, each.snapshot_id, each.rows, list(each.commands)) for each in found]
     if options.as_json:
+        print_rows(options, (*_HOLDERS, "commands"), rows)
         return
+    print_rows(options, _HOLDERS, [row[:-1] for row, each in zip(rows, found, strict=True) if each.rows])
     show(sentence(len(found), path))
     for command in (command for each in found for command in each.commands):
         show(f"  {command}")
@@ -166,9 +159,7 @@ def blame(
     if not told and not options.as_json:
         show("No such row is there now.")
         return
-    writer = row_writer(options, columns)
-    writer.write(told)
-    writer.close()
+    print_rows(options, columns, told)
     if unknown:
         narrator.say(unknown_said(unknown))
 

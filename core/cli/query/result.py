@@ -12,7 +12,7 @@ import click
 from paimark.core.actions.plan import Plan
 from paimark.core.arrow_values import column_values
 from paimark.core.cli.options import GlobalOptions
-from paimark.core.cli.output import row_writer
+from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.plans import show_dry_run
 from paimark.core.cli.query.answering import Narrator
 from paimark.core.spark.arrow import read_batch
@@ -119,9 +119,7 @@ class PrintedResult:
         self._before()
         self._is_listed = False
         if self._options.as_json:
-            rows = row_writer(self._options, ["plan"])
-            rows.write([[text]])
-            rows.close()
+            print_rows(self._options, ["plan"], [[text]])
         else:
             for line in text.splitlines():
                 click.echo(clean_text(line))

@@ -28,8 +28,6 @@ from paimark.core.spark.protocol import (
     Failed,
     Finished,
     Order,
-    Prefetch,
-    Prefetched,
     Ready,
     Report,
     TaskResult,
@@ -56,8 +54,6 @@ class EngineProcess:
         self._dropping = True
         self.answers = 0
         self.ready: Ready | None = None
-        # The query whose tables were prefetched last.
-        self.prefetched = ""
         self.ended = False
         self.last_words: Died | None = None
         self.scratch = make_scratch()
@@ -91,9 +87,8 @@ class EngineProcess:
         return self._process.pid
 
     def order(self, message: Order) -> bool:
-        """Send an order; False if the process is gone. A paused process goes on, but not for a prefetch."""
-        if not isinstance(message, Prefetch):
-            self.go_on()
+        """Send an order, for which a paused process goes on; False if the process is gone."""
+        self.go_on()
         with self._sending:
             try:
                 send(self._channel, message)
@@ -184,9 +179,6 @@ class EngineProcess:
     def _take(self, report: Report | Batch) -> None:
         if isinstance(report, Died):
             self.last_words = report
-            return
-        if isinstance(report, Prefetched):
-            self.prefetched = report.sql
             return
         if isinstance(report, Ready):
             self.ready = report

@@ -35,7 +35,6 @@ from paimark.core.spark.protocol import (
     Event,
     Failed,
     Finished,
-    Prefetch,
     Run,
     Start,
     Task,
@@ -187,15 +186,6 @@ class Engine:
             return None
         finally:
             self._waiting.discard(caller)
-
-    def prefetch(self, sql: str) -> None:
-        """Announce a query that may come next: a running engine prefetches its tables when it is idle.
-
-        Starts no engine, and doesn't count as use. Returns at once, and never fails.
-        """
-        process = self._process
-        if process is not None and not process.ended:
-            process.order(Prefetch(sql))
 
     @contextmanager
     def paused(self, seconds: float) -> Iterator[None]:

@@ -17,10 +17,6 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot, TableSchema
 
-# A schema of one column, for checks without a table.
-NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
-"partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
-
 
 class TableAddress(HidesSecrets, frozen=True):
     """A root of a table, which is sent to Spark's workers as text. `branch` is None for the table directory.

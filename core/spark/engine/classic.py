@@ -24,7 +24,6 @@ from paimark.core.spark.engine.planned.plans import is_session_command, pins
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
-from paimark.core.spark.engine.views import empty_frame
 from paimark.core.spark.idle_work.warm_up import WarmUp
 from paimark.core.spark.launch.jvm import kill_workers
 from paimark.core.spark.launch.session import Spark
@@ -97,7 +96,9 @@ class Classic:
     progress: ProgressWatch
 
     def warm_up(self) -> WarmUp | None:
-        if self.launched.session.conf.get(WARM_UP, DEFAULTS[WARM_UP]) == "off":
+        # On a cluster, tasks would use shared resources, and could not read a local table.
+        is_here = self.launched.joined is None
+        if not is_here or self.launched.session.conf.get(WARM_UP, DEFAULTS[WARM_UP]) == "off":
             return None
         place = self.launched.scratch / "warm-up"
         start = Start(place.as_uri(), {}, None, {}, str(self.launched.scratch), read_only=True)
@@ -107,15 +108,7 @@ class Classic:
             apart = self.launched.session.newSession()
             return classic_runner(replace(self.launched, session=apart), start)
 
-        # On a cluster, tasks would use shared resources, and could not read a local table.
-        is_here = self.launched.joined is None
-        return WarmUp(place, begin if is_here else None, self._start_workers)
-
-    def _start_workers(self) -> None:
-        frame = empty_frame(self.session.spark, str(self.launched.scratch), {})
-        with closing(self.results.streamed(frame.where("a = 1"), "paimark-warm-up")) as rows:
-            for _ in rows:
-                pass
+        return WarmUp(place, begin)
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Not checked here: `run` checks Spark's plan."""

@@ -38,8 +38,6 @@ from paimark.core.spark.protocol import (
     Died,
     JavaGone,
     ParentGone,
-    Prefetch,
-    Prefetched,
     Ready,
     Repair,
     Report,
@@ -64,9 +62,8 @@ class Server:
         self._channel = channel
         self._start = start
         self._sending = threading.Lock()
-        # None wakes the thread that waits for orders.
-        self._orders: SimpleQueue[Task | None] = SimpleQueue()
-        self._idle = IdleWork(self._prefetch)
+        self._orders: SimpleQueue[Task] = SimpleQueue()
+        self._idle = IdleWork()
         self._lock = threading.Lock()
         self._waiting: set[int] = set()
         self._spark: Spark | None = None
@@ -84,9 +81,6 @@ class Server:
                         self._waiting.add(order.number)
                     self._orders.put(order)
                     self._idle.interrupt()
-                case Prefetch():
-                    self._idle.want(order)
-                    self._orders.put(None)
                 case Cancel():
                     self._cancel(order.number)
                 case _:
@@ -157,17 +151,9 @@ class Server:
         while True:
             seconds = self._idle.due()
             try:
-                order = self._orders.get(timeout=seconds) if seconds != 0 else self._orders.get_nowait()
+                return self._orders.get(timeout=seconds) if seconds != 0 else self._orders.get_nowait()
             except Empty:
-                if (over := self._idle.work(self._orders.empty)) is not None:
-                    self.report(Prefetched(over.sql))
-                continue
-            if order is not None:
-                return order
-
-    def _prefetch(self, wanted: Prefetch) -> None:
-        assert self._runner is not None
-        self._runner.prefetch(wanted)
+                self._idle.work(self._orders.empty)
 
     def _start_spark(self) -> bool:
         began = time.monotonic()
@@ -194,7 +180,7 @@ class Server:
         # Modules stay loaded, so the garbage collector need not examine them.
         gc.freeze()
         if (warm_up := self._runner.warm_up()) is not None:
-            self._idle.warm_up(warm_up.steps(), warm_up.interrupt)
+            self._idle.begin(warm_up.steps(), warm_up.interrupt)
         if self._spark.joined is not None:
             watch = (self._spark, self._spark.joined)
             threading.Thread(target=self._watch_executors, args=watch, daemon=True).start()

@@ -21,8 +21,8 @@ from paimark.core.spark.engine.hints import helped
 from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
-from paimark.core.spark.engine.tables import OpenedTable, Opener, explained, scope_of
-from paimark.core.spark.idle_work.warm_up import Prefetcher, WarmUp
+from paimark.core.spark.engine.tables import OpenedTable, Opener, explained
+from paimark.core.spark.idle_work.warm_up import WarmUp
 from paimark.core.spark.protocol import (
     CANCELLED,
     LISTED,
@@ -33,7 +33,6 @@ from paimark.core.spark.protocol import (
     Finished,
     JavaGone,
     ParentGone,
-    Prefetch,
     Reading,
     Report,
     Run,
@@ -158,23 +157,6 @@ class Runner:
     def warm_up(self) -> WarmUp | None:
         return self._backend.warm_up()
 
-    def prefetch(self, wanted: Prefetch) -> None:
-        """Prefetch what `wanted` would read. Raises the errors of a run."""
-        session = self._session
-        prefetcher = Prefetcher(session.conf, session.warehouse, session.natives)
-        statement = read_statement(wanted.sql)
-        if statement.kind != "query" or not prefetcher.is_wanted:
-            return
-        opener = session.opener()
-        for use in self._backend.uses(statement.sql, opener.now_ms):
-            table = None if use.is_view else opener.resolve(statement.sql, use)
-            if (
-                table is not None
-                and table.scan is not None
-                and not session.library.why(table.scan, scope_of(use))
-            ):
-                prefetcher.prefetch(table.scan)
-
     def run(self, order: Task, tell: Tell) -> None:
         """Run an order, and report its end, also an error. Raises `ParentGone` and `JavaGone`."""
         self._job = job = Job.of(order, tell)
@@ -250,8 +232,6 @@ class Runner:
         of_session = OfSession(views.temporary, views.of_all_sessions, session.conf.get)
         answered = answer(statement, session.warehouse.files, session.state.database, of_session)
         if answered is not None:
-            # For a prefetch; the next statement names its database.
-            session.state.database = answered.database or order.database
             return tell_answer(answered, job.tell)
         self._backend.require_allowed(order, statement)
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):

@@ -11,12 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
-from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.spark.arrow import listed_rows
 from paimark.core.spark.datasource.paimon import open_table
-from paimark.core.spark.datasource.scan import NO_TABLE, Scan
+from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.plans import needs, read_uses
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
@@ -214,7 +213,7 @@ class Views:
             return self._library.frame(table.scan, table.by_library, limit)
         scan = table.scan if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
-        reader = _source(self._session, text, spark_columns(scan))
+        reader = self._session.read.format("paimark").schema(spark_columns(scan)).option("scan", text)
         frame: DataFrame = self._kept(("", text), reader.load)
         return frame
 
@@ -245,16 +244,6 @@ def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
     names = [field.name for field in open_table(scan).fields]
     columns = tuple(name for name in names if name in need.columns)
     return replace(scan, columns=None if len(columns) == len(names) else columns, limit=need.limit)
-
-
-def empty_frame(session: SparkSession, warehouse: str, options: Mapping[str, str]) -> DataFrame:
-    """A table without rows, with one column `a`, which the Python workers read."""
-    scan = Scan(warehouse, options, "none", "none", None, NO_TABLE)
-    return _source(session, scan.to_text(), "a int").load()
-
-
-def _source(session: SparkSession, scan: str, schema: StructType | str) -> DataFrameReader:
-    return session.read.format("paimark").schema(schema).option("scan", scan)
 
 
 def _system_frame(session: SparkSession, table: OpenedTable) -> DataFrame:

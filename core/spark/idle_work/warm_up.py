@@ -1,15 +1,13 @@
-"""Make the first queries fast: warm up Java right after the start, and prefetch the table under the cursor.
+"""Make the first queries fast: warm up Java right after the start.
 
 The first run of a statement takes seconds, in which Java loads classes and compiles code. So common
-statements run on a small table of the engine's own. A prefetch reads a table's metadata, and makes its merge
-bits and its data frame.
+statements run on a small table of the engine's own.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -17,23 +15,7 @@ from typing import Protocol
 import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 
-from paimark.core.cancelling import check_cancelled
-from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
-from paimark.core.spark.idle_work.scheduler import (
-    MOST_FILES,
-    MOST_KEY_BYTES,
-    MOST_MANIFEST_BYTES,
-    MOST_MANIFEST_BYTES_ELSEWHERE,
-)
-from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, WARM_UP
-from paimark.core.spark.native.bitmap import merge_bits, uncached_bytes
-from paimark.core.spark.native.scans import NativeScans
-from paimark.core.spark.native.state import TableState
 from paimark.core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
-from paimark.core.spark.session_conf import SessionConf
-from paimark.core.spark.stores.settings import store_of
-from paimark.core.table.manifests.files import data_manifests
-from paimark.core.table.records import Snapshot
 
 DATABASE = "warm_up"
 _ROWS = 64
@@ -69,38 +51,30 @@ class RunsStatements(Protocol):
 
 
 class WarmUp:
-    """`begin` makes a runner for a warehouse at `place`; None if no statements are to run.
+    """`begin` makes a runner for a warehouse at `place`."""
 
-    `start_workers` reads a table without rows by Python workers.
-    """
-
-    def __init__(
-        self, place: Path, begin: Callable[[], RunsStatements] | None, start_workers: Callable[[], None]
-    ) -> None:
+    def __init__(self, place: Path, begin: Callable[[], RunsStatements]) -> None:
         self._place = place
         self._begin = begin
-        self._start_workers = start_workers
         self._runner: RunsStatements | None = None
 
     def steps(self) -> Iterator[Callable[[], None]]:
         """The steps, to be done one after another."""
-        if self._begin is not None:
-            # Each is short: a statement that comes waits for the end of the running one.
-            yield partial(_create_table, self._place)
-            for step in (1, 2):
-                yield partial(_commit, self._place, step)
-            yield partial(self._set_up, self._begin)
-            for sql in STATEMENTS:
-                yield partial(self._run, sql)
-        yield self._start_workers
+        # Each is short: a statement that comes waits for the end of the running one.
+        yield partial(_create_table, self._place)
+        for step in (1, 2):
+            yield partial(_commit, self._place, step)
+        yield self._set_up
+        for sql in STATEMENTS:
+            yield partial(self._run, sql)
 
     def interrupt(self) -> None:
         """Stop the running statement, if there is one. Returns at once; any thread may call this."""
         if self._runner is not None:
             self._runner.cancel(0)
 
-    def _set_up(self, begin: Callable[[], RunsStatements]) -> None:
-        self._runner = begin()
+    def _set_up(self) -> None:
+        self._runner = self._begin()
 
     def _run(self, sql: str) -> None:
         if self._runner is not None:
@@ -142,48 +116,3 @@ def _rows(step: int) -> pa.Table:
         "at": [each * 1_000_000 for each in ids],
     }
     return pa.table({name: list(values) for name, values in columns.items()}, schema=_COLUMNS)
-
-
-@dataclass(frozen=True, slots=True)
-class Prefetcher:
-    conf: SessionConf
-    warehouse: WarehouseAccess
-    natives: NativeScans
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the session's settings allow it."""
-        return all(self.conf.get(name, DEFAULTS[name]) != "off" for name in (WARM_UP, REUSE))
-
-    def prefetch(self, scan: Scan) -> None:
-        """Prefetch within bounds; in a remote store only the metadata. Raises the errors of a query."""
-        if not scan.snapshot or not self._is_light(scan):
-            return
-        state = self.natives.state(scan.root, scan)
-        if len(state.files) > MOST_FILES or not all(map(_is_here, _stores(state))):
-            return
-        check_cancelled()
-        groups = state.merged
-        if uncached_bytes(groups) > MOST_KEY_BYTES:
-            return
-        for group in groups:
-            # One at a time, so that finished groups stay cached if a later one is interrupted.
-            merge_bits(self.conf, self.warehouse.client_options, [group])
-            check_cancelled()
-        self.natives.frame(self.natives.open(scan.root, scan), None)
-
-    def _is_light(self, scan: Scan) -> bool:
-        """Whether its metadata are small enough to prefetch."""
-        files, root = self.warehouse.files, scan.root
-        snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots)
-        most = MOST_MANIFEST_BYTES if _is_here(files.uri) else MOST_MANIFEST_BYTES_ELSEWHERE
-        return sum(each.file_size for each in data_manifests(files, root.table, snapshot)) <= most
-
-
-def _stores(state: TableState) -> list[str]:
-    """One address in each store that has files of the table."""
-    return list({store_of(file.address): file.address for file in state.files}.values())
-
-
-def _is_here(address: str) -> bool:
-    return store_of(address).kind == "file"

@@ -1,57 +1,60 @@
-"""What an overwrite of a chain table's delta branch takes out of its snapshot branch, as in Paimon itself.
+"""The second commit of an overwrite of a chain table's delta branch: what leaves the snapshot branch.
 
-Readers take a partition from the snapshot branch if that has it: there it would hide the new rows. Paimon's
-library would commit there unseen; here it is an operation of its own, with its way back.
+Paimon's library would commit there unseen; here it is an operation of its own, with its way back.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from msgspec.structs import replace
 
 from paimark.core.redaction import redacted
 from paimark.core.spark.library.commit import Committed, LibraryCommit
 from paimark.core.spark.library.written_table import WrittenTables
+from paimark.core.spark.writing.chain_overwrites import owed_by
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import read_if_there
-from paimark.core.table.definition.kind_signs import chain_branches
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.operations import AFTER_IT, Owed
+from paimark.core.table.records import Snapshot
 
 
-def take_along(tables: WrittenTables, target: WriteTarget, write: Any, made: Committed) -> str:
-    """After a statement's commit to the delta branch. Returns what became of it, empty for nothing to do.
+def rehearsed(tables: WrittenTables, target: WriteTarget, new: Snapshot) -> Owed | None:
+    """What the snapshot branch is to lose after the commit that is about to be made.
 
-    `write` is Java's `TableWrite` of that commit. Actions write rows as a version had them: the snapshot
-    branch stays as it is.
+    Raises `Refused` if the library refuses that: then the first commit would have no effect.
     """
-    full, delta = chain_branches(target.table_schema.options)
-    overwrites = made.snapshot.commit_kind == "OVERWRITE"
-    if target.operation is None or not full or target.branch != delta or not overwrites:
+    owed = owed_by(tables.files, target, new)
+    if owed is not None and (commit := _prepared(tables, target, owed)) is not None:
+        commit.rehearse()
+    return owed
+
+
+def take_along(tables: WrittenTables, target: WriteTarget, made: Committed) -> str:
+    """After a statement's commit to the delta branch. Returns what became of it, empty for nothing to do."""
+    if (owed := made.changes.owed) is None:
         return ""
     try:
-        snapshot = _taken_out(tables, target, full, write, made)
+        commit = _prepared(tables, target, owed)
+        committed = None if commit is None else commit.make()
     # Whatever failed: the rows are committed.
     except Exception as error:
         why = redacted(str(error).strip().split("\n")[0]).rstrip(".")
         return (
-            f"The rows are committed, but branch {full} keeps the same partitions, and readers take them "
-            f"from there: {why}. DELETE FROM `{target.table}$branch_{full}` takes them out"
+            f"The rows are committed, but branch {owed.branch} keeps the same partitions, and readers take "
+            f"them from there: {why}. `paimark recover {target.root.table.word}` takes them out"
         )
-    if snapshot is None:
+    if committed is None:
         return ""
     return (
-        f"Snapshot {snapshot} of branch {full} takes the same partitions out, so that readers see these "
-        "rows: `undo` brings those back first"
+        f"Snapshot {committed.snapshot.id} of branch {owed.branch} takes the same partitions out, so that "
+        "readers see these rows: `undo` brings those back first"
     )
 
 
-def _taken_out(
-    tables: WrittenTables, target: WriteTarget, branch: str, write: Any, made: Committed
-) -> int | None:
-    """The snapshot that takes them out; None if the branch has none of them."""
-    root = branch_root(tables.files, target.root.table, branch)
+def _prepared(tables: WrittenTables, target: WriteTarget, owed: Owed) -> LibraryCommit | None:
+    """The commit that takes them out; None if the branch has none of them."""
+    root = branch_root(tables.files, target.root.table, owed.branch)
     lineage = Lineage(tables.files, root)
     newest = lineage.latest_id()
     data = None if newest is None else read_if_there(tables.files, root.snapshot(newest))
@@ -62,7 +65,7 @@ def _taken_out(
         branch=root.branch,
         schema=lineage.require_schema().to_json().decode(),
         follows_main=False,
-        commit_user=f"{target.commit_user}-chain",
+        commit_user=f"{target.commit_user}-{AFTER_IT}",
         operation="delete-from",
         overwrite=False,
         dynamic=False,
@@ -71,8 +74,5 @@ def _taken_out(
         after_commit=None,
     )
     taken = tables.opened(beside, "TableWrite", data.decode(), "NOTHING", False)
-    taken.takeOutBeside(write, made.snapshot_json.decode())
-    if taken.isEmpty():
-        return None
-    committed = LibraryCommit(tables.files, beside, taken).make()
-    return None if committed is None else committed.snapshot.id
+    taken.takeOutPartitions(list(owed.partitions))
+    return None if taken.isEmpty() else LibraryCommit(tables.files, beside, taken)

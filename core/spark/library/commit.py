@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -32,6 +32,7 @@ from paimark.core.storage.open import require_conditions
 from paimark.core.table.commits import Overwritten, note_last, require_last_commit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import with_note
+from paimark.core.table.operations import Owed
 from paimark.core.table.records import Snapshot
 
 # The library's 10 tries would be used up within seconds beside a job that commits all the time.
@@ -85,6 +86,8 @@ class LibraryCommit:
         self._write = write
         require = partial(require_lock, files, target)
         self._publisher = publisher or Publisher(files, target.root, require, write_log(files, target))
+        # Of a snapshot that is about to be published: what another branch is to lose after it.
+        self.owed: Callable[[Snapshot], Owed | None] = lambda new: None
 
     @property
     def may_have_landed(self) -> bool:
@@ -115,6 +118,12 @@ class LibraryCommit:
         if made is not None:
             note_last(self._files, self._target.root, made.snapshot.id, made.snapshot_json)
         return made
+
+    def rehearse(self) -> None:
+        """Raises `Refused` if the library would not prepare it now. Nothing is committed."""
+        attempt = _Attempt(self._write, self._target.name, self._latest(), is_fast=False)
+        if attempt.prepared():
+            attempt.give_up(clean=True)
 
     def _tried(self) -> Committed | None:
         began, tries = time.monotonic(), 0
@@ -182,6 +191,7 @@ class LibraryCommit:
             snapshot = with_note(prepared, self._target.note)
             data = snapshot.to_json()
             changes = FileChanges.of_snapshot(self._files, self._target.root.table, snapshot)
+            changes = changes._replace(owed=self.owed(snapshot))
             publisher.before, publisher.file_changes = latest and latest.record, changes
             is_published = self._publish(snapshot.id, data)
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from msgspec import structs
@@ -11,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.library.chains import take_along
+from paimark.core.spark.library.chains import rehearsed, take_along
 from paimark.core.spark.library.commit import Committed, LibraryCommit, other_buckets
 from paimark.core.spark.library.compaction import LibraryCompaction
 from paimark.core.spark.library.written_table import WrittenTables, require_own_files
@@ -181,9 +182,11 @@ class LibraryWrites:
     def _committed(
         self, target: WriteTarget, write: Any, commit: LibraryCommit | None = None
     ) -> Committed | None:
-        made = (commit or LibraryCommit(self.files, target, write)).make()
+        commit = commit or LibraryCommit(self.files, target, write)
+        commit.owed = partial(rehearsed, self._tables, target)
+        made = commit.make()
         if made is not None:
-            unseen = self.compaction.show(target, write) or take_along(self._tables, target, write, made)
+            unseen = self.compaction.show(target, write) or take_along(self._tables, target, made)
             made = made._replace(unseen=unseen)
         after_commit(target)
         return made

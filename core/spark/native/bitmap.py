@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -89,11 +89,6 @@ def is_cached(group: MergeGroup) -> bool:
 def is_nearly_cached(group: MergeGroup) -> bool:
     """Whether the group's bits are cached, or those of most of its files from another snapshot."""
     return is_cached(group) or earlier(group, _kept, merged_only=True) is not None
-
-
-def uncached_bytes(groups: Iterable[MergeGroup]) -> int:
-    """About how many bytes of keys `merge_bits` would read."""
-    return sum(_key_bytes(group) for group in groups if not is_nearly_cached(group))
 
 
 def _bits_from_earlier(

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 from paimark.core.spark.native.conditions import Condition, ValueReader, digits_of, value_at, value_reader
 from paimark.core.spark.native.state import TableFile
@@ -32,6 +32,28 @@ class Range:
     rows: int
 
 
+class StoredColumn(NamedTuple):
+    """A column in the files of one schema. `read` takes a serialised row and the offset of a field in it."""
+
+    name: str
+    columns: list[str]
+    read: ValueReader
+
+    def stated(self, file: TableFile) -> Range | None:
+        """What the manifest says of it; None for nothing. Raises as `value_at` for invalid statistics."""
+        record = file.entry.file
+        stats, kept = record.get("_VALUE_STATS"), record.get("_VALUE_STATS_COLS")
+        in_order: Sequence[str] = self.columns if kept is None else kept
+        if stats is None or self.name not in in_order:
+            return None
+        index, arity = in_order.index(self.name), len(in_order)
+        low, high = (
+            value_at(stats[name], arity, index, self.read) for name in ("_MIN_VALUES", "_MAX_VALUES")
+        )
+        counts = stats.get("_NULL_COUNTS") or ()
+        return Range(low, high, counts[index] if len(counts) == arity else None, file.row_count)
+
+
 class Pruner:
     """`schema` is the one that the table is read with, `schemas` are those of its files, by id."""
 
@@ -47,7 +69,6 @@ class Pruner:
             for name in {*self.partition, *self.key[:1]}
             if (reader := value_reader(self._types.get(name))) is not None
         }
-        # By schema and column: the name in the file, the order of its statistics, and a reader of values.
         self._field = cache(self._find_field)
 
     def on_keys(self, conditions: Iterable[Condition]) -> list[Condition]:
@@ -85,27 +106,18 @@ class Pruner:
             low = value_at(record["_MIN_KEY"], len(self.key), 0, reader)
             return Range(low, value_at(record["_MAX_KEY"], len(self.key), 0, reader), None, rows)
         in_file = self._field(file.schema_id, column)
-        stats = record.get("_VALUE_STATS")
-        if in_file is None or stats is None:
+        stated = None if in_file is None else in_file.stated(file)
+        if stated is None:
             return Range(None, None, None, rows)
-        name, columns, reader = in_file
-        kept: Sequence[str] | None = record.get("_VALUE_STATS_COLS")
-        in_order = columns if kept is None else kept
-        if name not in in_order:
-            return Range(None, None, None, rows)
-        index, arity = in_order.index(name), len(in_order)
-        counts = stats.get("_NULL_COUNTS") or ()
-        low, high = (value_at(stats[name], arity, index, reader) for name in ("_MIN_VALUES", "_MAX_VALUES"))
-        nulls = counts[index] if len(counts) == arity else None
-        return Range(low, None if _is_cut_wrong(high) else high, nulls, rows)
+        return replace(stated, high=None) if _is_cut_wrong(stated.high) else stated
 
-    def _find_field(self, schema_id: int, column: str) -> tuple[str, list[str], ValueReader] | None:
+    def _find_field(self, schema_id: int, column: str) -> StoredColumn | None:
         fields = self._schemas[schema_id].fields
         same = next((field for field in fields if field.id == self._ids.get(column)), None)
         reader = None if same is None else value_reader(same.type)
         if same is None or reader is None:
             return None
-        return same.name, [field.name for field in fields], reader
+        return StoredColumn(same.name, [field.name for field in fields], reader)
 
 
 def _is_cut_wrong(high: Any) -> bool:

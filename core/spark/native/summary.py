@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from paimark.core.spark.datasource.field_types import INTEGERS
 from paimark.core.spark.merging.model import MergeGroup
-from paimark.core.spark.native.conditions import SummaryColumns, ValueReader, micros, value_at, value_reader
+from paimark.core.spark.native.conditions import SummaryColumns, ValueReader, micros, value_reader
+from paimark.core.spark.native.pruning import StoredColumn
 from paimark.core.spark.native.state import TableFile
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.manifests.partitions import timestamp
@@ -40,14 +41,6 @@ class Bounds(NamedTuple):
 NOTHING = Bounds(None, None)
 
 
-class _InFile(NamedTuple):
-    """A column in the files of one schema. `read` takes a serialised row and the offset of a field in it."""
-
-    name: str
-    columns: list[str]
-    read: ValueReader
-
-
 class ExactBounds:
     """`schema` is the one that the table is read with, `schemas` are those of its files, by id."""
 
@@ -59,7 +52,7 @@ class ExactBounds:
     def of(self, file: TableFile, column: str) -> Bounds | None:
         """The bounds of a column in a file; None if the metadata don't give them exactly."""
         in_file = self._in_file(file.schema_id, column)
-        if not isinstance(in_file, _InFile):
+        if not isinstance(in_file, StoredColumn):
             return in_file
         try:
             return _stated(file, in_file)
@@ -67,14 +60,14 @@ class ExactBounds:
             # Invalid statistics give no bounds.
             return None
 
-    def _find(self, schema_id: int, column: str) -> _InFile | Bounds | None:
+    def _find(self, schema_id: int, column: str) -> StoredColumn | Bounds | None:
         field, fields = self._fields[column], self._schemas[schema_id].fields
         file_field = next((each for each in fields if each.id == field.id), None)
         if file_field is None:
             # The column was added after the file was written.
             return NOTHING
         read = _reader(field, file_field)
-        return None if read is None else _InFile(file_field.name, [each.name for each in fields], read)
+        return None if read is None else StoredColumn(file_field.name, [each.name for each in fields], read)
 
 
 def _reader(field: SchemaField, file_field: SchemaField) -> ValueReader | None:
@@ -90,18 +83,12 @@ def _reader(field: SchemaField, file_field: SchemaField) -> ValueReader | None:
     return value_reader(file_field.type)
 
 
-def _stated(file: TableFile, column: _InFile) -> Bounds | None:
-    record = file.entry.file
-    stats, columns_with_stats = record["_VALUE_STATS"], record.get("_VALUE_STATS_COLS")
-    in_order = column.columns if columns_with_stats is None else list(columns_with_stats)
-    if column.name not in in_order:
+def _stated(file: TableFile, column: StoredColumn) -> Bounds | None:
+    if (stated := column.stated(file)) is None:
         return None
-    index, arity = in_order.index(column.name), len(in_order)
-    low, high = (value_at(stats[name], arity, index, column.read) for name in ("_MIN_VALUES", "_MAX_VALUES"))
-    if low is not None and high is not None:
-        return Bounds(low, high)
-    nulls = stats["_NULL_COUNTS"]
-    is_all_null = low is None and high is None and len(nulls) == arity and nulls[index] == file.row_count
+    if stated.low is not None and stated.high is not None:
+        return Bounds(stated.low, stated.high)
+    is_all_null = stated.low is None and stated.high is None and stated.nulls == file.row_count
     return NOTHING if is_all_null else None
 
 

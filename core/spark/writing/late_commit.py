@@ -18,16 +18,21 @@ from paimark.core.table.commits import states_since
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import delta_facts, names_any, snapshot_facts
+from paimark.core.table.operations import Owed
 from paimark.core.table.records import Snapshot
 
 
 class FileChanges(NamedTuple):
-    """The names of the data files that a commit adds and deletes, and the records in them."""
+    """The names of the data files that a commit adds and deletes, and the records in them.
+
+    `owed` is what another branch is to lose after it.
+    """
 
     added: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
     records_added: int = 0
     records_removed: int = 0
+    owed: Owed | None = None
 
     @classmethod
     def of_snapshot(cls, files: Files, table: TablePath, snapshot: Snapshot) -> Self:

@@ -121,6 +121,7 @@ class WriteLog:
             records_removed=changes.records_removed,
             message=target.note.message or None,
             author=target.note.author or None,
+            owes=changes.owed,
         )
 
 
@@ -221,6 +222,8 @@ class StreamLog(WriteLog):
             records_added=added,
             records_removed=removed,
             stream=StreamRun(query, self._run, first_batch, self._batch, made.time),
+            # Of an overwrite, its next batch replaces all again.
+            owes=None,
         )
 
     def _is_same_run(self, operation: Operation) -> bool:

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.table.operations import read_operations
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.operations import log_entries, read_operations
+from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
+from tests.interop.writing.chain_tables import CHAIN, OPTIONS, make_branches
 from tests.interop.writing.test_row_changes import end_of, refused, said
 from tests.spark.datasource.test_table_options import set_options
 from tests.spark.engine_fixture import rows
 from tests.spark.written_tables import lineage_of
 
-OPTIONS = {
-    "bucket": "1",
-    "sequence.field": "v",
-    "partition.timestamp-pattern": "$dt",
-    "partition.timestamp-formatter": "yyyyMMdd",
-}
-CHAIN = {
-    "chain-table.enabled": "true",
-    "scan.fallback-snapshot-branch": "full",
-    "scan.fallback-delta-branch": "delta",
-}
 TABLE, FULL, DELTA = "links.chain", "links.`chain$branch_full`", "links.`chain$branch_delta`"
 
 
@@ -36,9 +29,7 @@ def chain(judge: Judge, engine_warehouse: Path) -> None:
     columns = {"dt": "STRING", "k": "INT", "v": "INT"}
     judge.create(engine_warehouse, TABLE, columns, keys=["dt", "k"], partitions=["dt"], options=OPTIONS)
     set_options(engine_warehouse, TABLE, CHAIN)
-    schemas = engine_warehouse / "links.db" / "chain" / "schema"
-    for branch in ("full", "delta"):
-        shutil.copytree(schemas, schemas.parent / "branch" / f"branch-{branch}" / "schema")
+    make_branches(engine_warehouse / "links.db" / "chain")
 
 
 @pytest.mark.usefixtures("chain")
@@ -79,6 +70,23 @@ def test_rows_go_to_each_branch_of_a_chain(engine: Engine, engine_warehouse: Pat
         end_of(engine, f"CALL sys.undo(table => '{TABLE}')")
     assert both() == [*days, [3, 9, 9]]
 
+    # As a writer leaves it that died between the two commits: until it is recovered, old rows are read.
+    said(engine, f"INSERT OVERWRITE {DELTA} PARTITION (dt = '20260103') VALUES (1, 7)")
+    _cut_off(engine_warehouse, lineage)
+    assert both() == [*days, [3, 9, 9]]
+    context = replace(context_on(engine_warehouse), engine=lambda: engine)
+    later = replace(context, clock=lambda: context.clock() + 120_000)
+    assert done(later, "recover", lineage.root.table).message == f"{TABLE} is whole again"
+    assert both() == [*days, [3, 1, 7], [3, 2, 2]]
+    assert done(later, "recover", lineage.root.table).message == f"{TABLE} has nothing to recover"
+    for _ in range(2):
+        end_of(engine, f"CALL sys.undo(table => '{TABLE}')")
+    assert both() == [*days, [3, 9, 9]]
+    said(engine, f"INSERT OVERWRITE {DELTA} PARTITION (dt = '20260103') VALUES (1, 7)")
+    _cut_off(engine_warehouse, lineage)
+    end_of(engine, f"CALL sys.undo(table => '{TABLE}')")
+    assert both() == [*days, [3, 9, 9]] and planned(later, "recover", lineage.root.table).empty
+
     # Of two earlier days the later one is where the chain begins: Paimon 1.4 takes either.
     said(engine, f"INSERT INTO {DELTA} VALUES ('20260104', 4, 4)")
     assert ours() == [*days, [3, 9, 9], [4, 4, 4], [4, 9, 9]]
@@ -92,6 +100,18 @@ def test_rows_go_to_each_branch_of_a_chain(engine: Engine, engine_warehouse: Pat
         assert message == f"Branch delta is a part of the chain of {TABLE} (chain-table.enabled)"
     message, _ = refused(engine, f"CALL sys.delete_branch(table => '{TABLE}', name => 'full')")
     assert "is read with the rows of branch full" in message
+
+
+def _cut_off(warehouse: Path, lineage: Lineage) -> None:
+    """Take away what the commit to the snapshot branch brought."""
+    table = lineage.root.table
+    full = branch_root(lineage.files, table, "full")
+    newest = Lineage(lineage.files, full).latest_id() or 0
+    (warehouse / full.snapshot(newest)).unlink()
+    (warehouse / full.latest_hint).write_text(str(newest - 1))
+    entry = log_entries(lineage.files, table)[-1]
+    assert entry.token.endswith("chain")
+    (warehouse / table.operations / entry.name).unlink()
 
 
 def _found(engine: Engine, sql: str) -> list[list[Any]]:

@@ -113,7 +113,8 @@ def test_a_snapshot_tells_why_it_was_made_and_with_what() -> None:
         **{"commitUser": "u", "commitIdentifier": 1, "commitKind": "APPEND", "timeMillis": 1},
         **{"operation": "MERGE", "writerVersion": "java-2.1.0-abc", "properties": properties},
     }
-    facts = dict(snapshot_facts(Snapshot.from_json(json.dumps(written).encode(), "s"), 2, "rows"))
+    known = snapshot_facts(Snapshot.from_json(json.dumps(written).encode(), "s"), 2, "rows")
+    facts = {each.name: each.text for each in known}
     said = [facts[name] for name in ("message", "author", "operation", "written by")]
     assert said == ["of May", "jane", "MERGE", "Paimon for Java 2.1.0"]
     assert facts["writer version"] == "java-2.1.0-abc" and json.loads(facts["properties"]) == properties

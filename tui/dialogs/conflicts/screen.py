@@ -31,6 +31,7 @@ from paimark.tui.named_keys import key
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.session import Session
 from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot, ThreadReport
@@ -254,14 +255,17 @@ class ConflictsScreen(Dialog[str | None]):
 
     # The line under the cursor
 
+    def _detail(self) -> Detail | None:
+        choosing, index = self._choosing, self._grid.index
+        if choosing is None or index is None:
+            return None
+        return conflict_detail(choosing.conflict(index), choosing.header.sides)
+
     async def action_record(self) -> None:
         from paimark.tui.dialogs.record import RecordScreen
 
-        choosing, index = self._choosing, self._grid.index
-        if choosing is not None and index is not None:
-            await self.app.push_screen(
-                RecordScreen(conflict_detail(choosing.conflict(index), choosing.header.sides))
-            )
+        if (detail := self._detail()) is not None:
+            await self.app.push_screen(RecordScreen(detail))
 
     def action_copy(self) -> None:
         index = self._grid.index
@@ -271,11 +275,8 @@ class ConflictsScreen(Dialog[str | None]):
     def action_copy_record(self) -> None:
         from paimark.tui.dialogs.record import as_json
 
-        choosing, index = self._choosing, self._grid.index
-        if choosing is not None and index is not None:
-            self.app.post_message(
-                Copied(as_json(conflict_detail(choosing.conflict(index), choosing.header.sides)))
-            )
+        if (detail := self._detail()) is not None:
+            self.app.post_message(Copied(as_json(detail)))
 
     # Leaving
 
@@ -316,7 +317,7 @@ class ConflictsScreen(Dialog[str | None]):
 
     def _not_saved(self, error: PaimarkError) -> None:
         self._is_saving = False
-        self._bar.say(f"{error.message}: nothing is lost while this is open", "bad")
+        self._not_kept(error)
 
     def _not_kept(self, error: PaimarkError) -> None:
         self._bar.say(f"{error.message}: nothing is lost while this is open", "bad")

@@ -9,7 +9,7 @@ from math import sqrt
 
 from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import Corrupt
-from paimark.core.figures import counted, distance, exact_moment, exact_time
+from paimark.core.figures import counted, distance, exact_time
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, TablePath
 from paimark.core.table.operations import Operation, read_operations
@@ -17,7 +17,6 @@ from paimark.core.table.records import Point
 from paimark.core.table.timeline.lanes import FOLDED, Lane, LaneCommit, Opened
 from paimark.core.table.timeline.scene import PastEvent, Scene, newborn_branches
 from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
-from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import COUNTED
 from paimark.tui.records.sources import (
@@ -30,7 +29,7 @@ from paimark.tui.records.sources import (
     snapshot_key,
     user_cell,
 )
-from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 
 COLUMNS = (
     GridColumn("", style="accent", most=24),
@@ -173,38 +172,32 @@ def detail_of(row: Row | None, now_ms: int, counted_as: str) -> Detail:
     if row is None:
         return Detail("older rows", ((key("pane.query", "enter"), "shows more of them"),))
     run, newest, oldest = row.run, row.newest, row.oldest
-    facts = [("branch", str(_branch(row)))]
+    facts = [Fact("branch", str(_branch(row)))]
     if run.is_folded:
-        facts += [("snapshots", f"{run.oldest} to {run.newest}")]
-        facts += [(key("pane.query", "enter"), "shows the newest of them")]
-        facts += [("from", exact_time(oldest.commit_time, now_ms))] if oldest else []
-        facts += [("to", exact_time(newest.commit_time, now_ms))] if newest else []
+        facts += [Fact("snapshots", f"{run.oldest} to {run.newest}")]
+        facts += [Fact(key("pane.query", "enter"), "shows the newest of them")]
+        facts += [Fact("from", exact_time(oldest.commit_time, now_ms))] if oldest else []
+        facts += [Fact("to", exact_time(newest.commit_time, now_ms))] if newest else []
     elif newest is None:
-        facts += [("unreadable", f"its record can't be read: {key('browse.log', 'L')} says why")]
+        facts += [Fact("unreadable", f"its record can't be read: {key('browse.log', 'L')} says why")]
     else:
         facts += [
-            ("committed", exact_time(newest.commit_time, now_ms)),
-            ("kind", newest.commit_kind),
-            (counted_as, format_value("number", newest.total_record_count, now_ms)),
-            ("schema", str(newest.schema_id)),
-            ("user", newest.commit_user),
+            Fact.moment("committed", newest.commit_time, now_ms),
+            Fact("kind", newest.commit_kind),
+            Fact.number(counted_as, newest.total_record_count),
+            Fact.id("schema", newest.schema_id),
+            Fact("user", newest.commit_user),
         ]
         if said := newest.said:
-            facts += [("message", said.message)] if said.message else []
-            facts += [("author", said.author)] if said.author else []
+            facts += [Fact("message", said.message or ""), Fact("author", said.author or "")]
     if row.change is not None:
-        facts.append(("added", f"{row.change:+,}"))
-    if row.tags:
-        facts.append(("kept by", ", ".join(row.tags)))
+        facts.append(Fact("added", f"{row.change:+,}", row.change))
+    facts.append(Fact("kept by", ", ".join(row.tags)))
     if row.is_expired:
-        facts.append(("expired", "its snapshot file is gone: the tag keeps its rows"))
-    facts += [("history", words) for words in row.lane.notes.get(run.newest, ())]
+        facts.append(Fact("expired", "its snapshot file is gone: the tag keeps its rows"))
+    facts += [Fact("history", words) for words in row.lane.notes.get(run.newest, ())]
     title = f"{counted(run.length, 'commit')}" if run.is_folded else f"snapshot {run.newest}"
-    values: dict[str, object] = {} if row.change is None else {"added": row.change}
-    if newest is not None and not run.is_folded:
-        values |= {counted_as: newest.total_record_count, "schema": newest.schema_id}
-        values |= {"committed": exact_moment(newest.commit_time)}
-    return Detail(title, tuple(facts), values=with_values(facts, values))
+    return described(title, facts)
 
 
 def bar(change: int | None, largest: int) -> str | None:

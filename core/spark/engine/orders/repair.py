@@ -7,16 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from msgspec.structs import replace
 from pyspark.sql import DataFrame
 
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.engine.orders.rewrite import as_declared, named_versions, temporary_view
+from paimark.core.spark.engine.orders.rewrite import as_declared, named_versions, target_of, temporary_view
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.protocol import COMMON, GONE, Repair, TaskResult
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.column_types import WHOLE, ColumnType
-from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.table.records import TableSchema
 
 # The name of the table that is changed, in the session's catalog and in statements.
 _TARGET = "paimark_repaired"
@@ -27,25 +28,15 @@ _TEXTS = ("VARCHAR", "STRING")
 
 def repair(session: EngineSession, order: Repair) -> TaskResult:
     """Raises `Refused` like a commit, and Spark's errors."""
-    target = WriteTarget(
-        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
-        order.schema,
-        follows_main=order.follows_main,
-        commit_user=order.commit_user,
-        note=order.note,
-        head=order.head,
-        may_go_on=True,
-        known=Snapshot.from_json(order.head.encode(), "the order").id,
-        after_commit=None,
-        operation=order.operation,
-        done=order.done,
-    )
+    target = replace(target_of(session, order), may_go_on=True, operation=order.operation, done=order.done)
     session.writes.require(target)
     with named_versions(session, order) as named, ExitStack() as ends:
 
         def fill(write: Any) -> None:
             if order.out:
                 write.takeOut(list(order.out))
+            if order.partitions:
+                write.takeOutPartitions(list(order.partitions))
             if order.delete_where:
                 with _changing(session, write.changing(target.name), order.table):
                     session.spark.sql(f"DELETE FROM {_place(order.table)} AS this WHERE {order.delete_where}")

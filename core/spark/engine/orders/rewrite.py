@@ -81,21 +81,29 @@ def answers(
                 yield tuple(row for batch in reader for row in batch.column(0).to_pylist())
 
 
-def write(session: EngineSession, order: Write) -> TaskResult:
-    """Make the commit; the result has no snapshot if there was nothing to write. Raises `Refused`."""
-    spark, warehouse, views = session.spark, session.warehouse, session.views
-    table = parse_table_name(order.table)
-    target = WriteTarget(
-        *warehouse.address(table.root(order.branch)),
+def target_of(session: EngineSession, order: Write | Compact | Analyze | Repair) -> WriteTarget:
+    """The root whose rows an action changes, on the `head` that its order names."""
+    head = None if isinstance(order, Compact) else order.head
+    return WriteTarget(
+        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
         order.schema,
         follows_main=order.follows_main,
         commit_user=order.commit_user,
         note=order.note,
-        overwrite=order.overwrite,
-        head=order.head,
-        may_go_on=order.may_go_on,
-        known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
+        head=head,
+        known=Snapshot.from_json(head.encode(), "the order").id if head else 0,
         after_commit=None,
+    )
+
+
+def write(session: EngineSession, order: Write) -> TaskResult:
+    """Make the commit; the result has no snapshot if there was nothing to write. Raises `Refused`."""
+    spark, warehouse, views = session.spark, session.warehouse, session.views
+    table = parse_table_name(order.table)
+    target = replace(
+        target_of(session, order),
+        overwrite=order.overwrite,
+        may_go_on=order.may_go_on,
         lock=order.lock,
         next_entry=order.next_entry,
     )
@@ -144,15 +152,7 @@ def write(session: EngineSession, order: Write) -> TaskResult:
 
 def compact(session: EngineSession, order: Compact) -> TaskResult:
     """Raises `Refused` as `LibraryCompaction.compact`, and Spark's error of a task."""
-    target = WriteTarget(
-        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
-        order.schema,
-        follows_main=order.follows_main,
-        commit_user=order.commit_user,
-        note=order.note,
-        after_commit=None,
-        operation=COMPACTION,
-    )
+    target = replace(target_of(session, order), operation=COMPACTION)
     partitions = None if order.partitions is None else [b64decode(each) for each in order.partitions]
     made = session.writes.compaction.compact(target, is_full=order.is_full, partitions=partitions)
     if made is None:
@@ -163,16 +163,9 @@ def compact(session: EngineSession, order: Compact) -> TaskResult:
 def analyze(session: EngineSession, order: Analyze) -> TaskResult:
     """Raises `Refused` like a commit, and Spark's error of the query."""
     columns = order.columns
-    target = WriteTarget(
-        *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
-        order.schema,
-        follows_main=order.follows_main,
-        commit_user=order.commit_user,
-        note=order.note,
-        head=order.head,
+    target = replace(
+        target_of(session, order),
         may_go_on=True,
-        known=Snapshot.from_json(order.head.encode(), "the order").id,
-        after_commit=None,
         operation=ANALYSIS,
         done=f"statistics of {counted(len(columns), 'column')}" if columns else "the number of rows",
     )

@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
 /** The rows of a task, one by one. */
-final class PartitionRows implements PartitionReader<InternalRow> {
+class PartitionRows implements PartitionReader<InternalRow> {
+    final RowValues.Row row;
     private final SplitRows splits;
-    private final RowValues.Row row;
     private RecordReader.RecordIterator<org.apache.paimon.data.InternalRow> batch;
 
     PartitionRows(SplitRows splits, RowType type) {
@@ -19,17 +19,12 @@ final class PartitionRows implements PartitionReader<InternalRow> {
 
     @Override
     public boolean next() {
-        while (true) {
-            if (batch == null) {
-                batch = splits.nextBatch();
-                if (batch == null) {
-                    return false;
-                }
-            }
+        while (batch != null || (batch = splits.nextBatch()) != null) {
             try {
                 org.apache.paimon.data.InternalRow found = batch.next();
                 if (found != null) {
                     row.of(found);
+                    found(batch);
                     return true;
                 }
             } catch (IOException | RuntimeException error) {
@@ -37,7 +32,11 @@ final class PartitionRows implements PartitionReader<InternalRow> {
             }
             batch = null;
         }
+        return false;
     }
+
+    /** The row is the last one of that batch that was read. */
+    void found(RecordReader.RecordIterator<org.apache.paimon.data.InternalRow> batch) {}
 
     @Override
     public InternalRow get() {

@@ -2,6 +2,7 @@ package paimark.library;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -10,7 +11,6 @@ import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.index.HashIndexFile;
 import org.apache.paimon.manifest.IndexManifestEntry;
-import org.apache.paimon.manifest.ManifestEntry;
 import org.apache.paimon.partition.PartitionPredicate;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.stats.Statistics;
@@ -18,7 +18,7 @@ import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.sink.BatchWriteBuilder;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
-import org.apache.paimon.table.source.ScanMode;
+import org.apache.paimon.utils.SerializationUtils;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -123,14 +123,14 @@ public final class TableWrite extends Uncommitted {
         add(CommitFiles.deletions(table, Snapshot.fromJson(known), new HashSet<>(names)));
     }
 
-    /** The partitions in which that commit of another branch changed files leave this one. */
-    public void takeOutBeside(TableWrite other, String committed) {
-        Set<BinaryRow> changed = other.table.store().newScan().withSnapshot(Snapshot.fromJson(committed))
-                .withKind(ScanMode.DELTA).plan().files().stream().map(ManifestEntry::partition)
-                .collect(Collectors.toSet());
-        PartitionPredicate partitions =
-                PartitionPredicate.fromMultiple(table.schema().logicalPartitionType(), changed);
-        add(CommitFiles.deletions(table, Snapshot.fromJson(known), partitions));
+    /** These partitions leave the table: as rows in Base64, as manifests have them. */
+    public void takeOutPartitions(List<String> rows) throws IOException {
+        Set<BinaryRow> gone = new HashSet<>();
+        for (String each : rows) {
+            gone.add(SerializationUtils.deserializeBinaryRow(Base64.getDecoder().decode(each)));
+        }
+        PartitionPredicate all = PartitionPredicate.fromMultiple(table.schema().logicalPartitionType(), gone);
+        add(CommitFiles.deletions(table, Snapshot.fromJson(known), all));
     }
 
     private void add(List<CommitMessage> more) {

@@ -3,16 +3,17 @@ package paimark.scans;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.InterpretedPredicate;
+import org.apache.spark.sql.catalyst.expressions.InterpretedProjection;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation$;
@@ -29,23 +30,22 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
-import scala.Function1;
-import scala.collection.Iterator;
+import paimark.clauses.Rewrite;
+import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractPartialFunction;
 
 /**
  * Describes plans in one text, and changes them in one call, where Python would need many calls.
  *
  * <p>Never on executors.
  */
-public class Plans {
+public final class Plans {
     /** Nodes under which an INSERT can hide. */
-    private static final List WRAPPERS = Arrays.asList(new Object[] {"UnresolvedWith", "Union"});
+    private static final Set<String> WRAPPERS = Set.of("UnresolvedWith", "Union");
 
     /** Plans of a script, or of a statement that is made at run time. */
-    private static final List NOT_ONE_STATEMENT =
-            Arrays.asList(new Object[] {"CompoundBody", "UnresolvedExecuteImmediate", "ExecuteImmediateQuery"});
+    private static final Set<String> NOT_ONE_STATEMENT =
+            Set.of("CompoundBody", "UnresolvedExecuteImmediate", "ExecuteImmediateQuery");
 
     private final String key;
 
@@ -61,7 +61,7 @@ public class Plans {
         }
         LogicalPlan node = plan;
         while (!isStatement(node) && WRAPPERS.contains(node.getClass().getSimpleName())) {
-            node = (LogicalPlan) node.children().head();
+            node = node.children().head();
         }
         return !isStatement(node);
     }
@@ -73,13 +73,10 @@ public class Plans {
     /** Adds an optimised plan and its subqueries to a list; {@code plans.py} describes the format. */
     public void describeAll(LogicalPlan plan, ArrayNode into) {
         describe(plan, into);
-        Iterator subqueries = plan.subqueriesAll().iterator();
-        while (subqueries.hasNext()) {
-            describe((LogicalPlan) subqueries.next(), into);
-        }
+        plan.subqueriesAll().foreach(each -> describe((LogicalPlan) each, into));
     }
 
-    private void describe(LogicalPlan node, ArrayNode into) {
+    private Void describe(LogicalPlan node, ArrayNode into) {
         ObjectNode description = into.addObject();
         description.put("kind", node.getClass().getSimpleName());
         if (node.children().isEmpty()) {
@@ -87,19 +84,12 @@ public class Plans {
             if (place != null) {
                 description.put("place", place);
                 ArrayNode columns = description.putArray("columns");
-                Iterator each = node.output().iterator();
-                while (each.hasNext()) {
-                    Attribute column = (Attribute) each.next();
-                    columns.addArray().add(column.exprId().id()).add(column.name());
-                }
+                node.output().foreach(each -> columns.addArray().add(each.exprId().id()).add(each.name()));
             }
-            return;
+            return null;
         }
         ArrayNode references = description.putArray("references");
-        Iterator used = node.references().iterator();
-        while (used.hasNext()) {
-            references.add(((Attribute) used.next()).exprId().id());
-        }
+        node.references().foreach(each -> references.add(each.exprId().id()));
         if (node instanceof Aggregate && placeOf(Summaries.leaf(((Aggregate) node).child())) != null) {
             description.set("summary_columns", Summaries.summaryColumns((Aggregate) node));
         } else if (node instanceof GlobalLimit) {
@@ -110,10 +100,8 @@ public class Plans {
             description.put("condition", ((Filter) node).condition().toJSON());
         }
         ArrayNode children = description.putArray("children");
-        Iterator each = node.children().iterator();
-        while (each.hasNext()) {
-            describe((LogicalPlan) each.next(), children);
-        }
+        node.children().foreach(each -> describe(each, children));
+        return null;
     }
 
     /** The place of a stand-in for one of our tables; null for any other node. */
@@ -122,7 +110,7 @@ public class Plans {
         if (!(node instanceof LogicalRDD) || node.output().isEmpty()) {
             return null;
         }
-        Attribute first = (Attribute) node.output().head();
+        Attribute first = node.output().head();
         return first.metadata().contains(key) ? first.metadata().getString(key) : null;
     }
 
@@ -132,17 +120,18 @@ public class Plans {
      * <p>Nothing is analysed again, so the description of the plan is valid for this one. Its columns keep their
      * names: Spark's optimiser doesn't change them.
      */
-    public Dataset withTables(Dataset planned, Map tables) {
+    public Dataset<Row> withTables(Dataset<Row> planned, Map<String, Dataset<Row>> tables) {
         LogicalPlan optimized = planned.queryExecution().optimizedPlan();
-        LogicalPlan whole = (LogicalPlan) optimized.transformUpWithSubqueries(new Replacing(this, tables));
-        if (Summaries.isLeft(whole)) {
+        LogicalPlan whole = (LogicalPlan)
+                optimized.transformUpWithSubqueries(new Rewrite<LogicalPlan>(each -> replaced(each, tables)));
+        if (whole.exists(Summaries::isSummary)) {
             throw new IllegalStateException("a summary would be taken for a table's rows");
         }
         whole.setAnalyzed();
-        return Dataset.ofRows((SparkSession) (Object) planned.sparkSession(), whole);
+        return Dataset.ofRows((SparkSession) planned.sparkSession(), whole);
     }
 
-    LogicalPlan replaced(LogicalPlan node, Map tables) {
+    private LogicalPlan replaced(LogicalPlan node, Map<String, Dataset<Row>> tables) {
         if (node instanceof Aggregate && Summaries.isSummary(Summaries.leaf(((Aggregate) node).child()))) {
             return folded(Summaries.answered((Aggregate) node));
         }
@@ -156,7 +145,7 @@ public class Plans {
         if (place == null) {
             return node;
         }
-        LogicalPlan table = ((Dataset) tables.get(place)).queryExecution().analyzed();
+        LogicalPlan table = tables.get(place).queryExecution().analyzed();
         boolean isSummary = Summaries.isSummary(table);
         if (table.output().length() != node.output().length() + (isSummary ? 1 : 0)) {
             throw new IllegalStateException("a table has other columns than its stand-in");
@@ -164,11 +153,9 @@ public class Plans {
         if (table instanceof LocalRelation && !isSummary) {
             return local(node.output(), ((LocalRelation) table).data());
         }
-        ArrayList columns = new ArrayList();
+        List<NamedExpression> columns = new ArrayList<>();
         for (int number = 0; number < node.output().length(); number++) {
-            Attribute column = (Attribute) table.output().apply(number);
-            Attribute as = (Attribute) node.output().apply(number);
-            columns.add(alias(column, as));
+            columns.add(alias(table.output().apply(number), node.output().apply(number)));
         }
         if (isSummary) {
             columns.add(table.output().last());
@@ -183,87 +170,43 @@ public class Plans {
 
     /** Evaluates a node on rows that are in this process. */
     private static LogicalPlan folded(LogicalPlan node) {
-        return (LogicalPlan) ConvertToLocalRelation$.MODULE$.apply(node);
+        return ConvertToLocalRelation$.MODULE$.apply(node);
     }
 
     private static LogicalPlan below(LogicalPlan node) {
-        LogicalPlan child = (LogicalPlan) node.children().head();
+        LogicalPlan child = node.children().head();
         return child instanceof LocalLimit ? ((LocalLimit) child).child() : child;
     }
 
-    private static LocalRelation local(Seq columns, Seq rows) {
-        return new LocalRelation(columns, rows, false, scala.Option.apply(null));
+    private static LocalRelation local(Seq<Attribute> columns, Seq<InternalRow> rows) {
+        return new LocalRelation(columns, rows, false, Option.empty());
     }
 
     /** Filters rows that are in this process. Spark would compile new code for each value of a condition. */
     private static LogicalPlan filtered(Filter filter, LocalRelation rows) {
-        Binding binding = new Binding(rows.output());
-        Expression condition = (Expression) filter.condition().transformUp(binding);
-        if (!condition.deterministic() || binding.isForSpark) {
+        Expression condition = filter.condition();
+        if (!condition.deterministic() || condition.exists(each -> isForSpark(each, rows))) {
             return filter;
         }
-        InterpretedPredicate predicate = new InterpretedPredicate(condition);
-        ArrayList kept = new ArrayList();
-        Iterator each = rows.data().iterator();
-        while (each.hasNext()) {
-            InternalRow row = (InternalRow) each.next();
-            if (predicate.eval(row)) {
-                kept.add(row);
-            }
+        InterpretedProjection truth = new InterpretedProjection(PythonUtils.toSeq(List.of(condition)), rows.output());
+        return local(rows.output(), rows.data().filter(row -> isTrue(truth.apply(row))).toSeq());
+    }
+
+    /** Whether the only value of a row is true. */
+    static boolean isTrue(InternalRow row) {
+        return !row.isNullAt(0) && row.getBoolean(0);
+    }
+
+    /** Whether an expression needs Spark's planner. */
+    private static boolean isForSpark(Expression expression, LocalRelation rows) {
+        if (expression instanceof Attribute) {
+            return !rows.outputSet().contains((Attribute) expression);
         }
-        return local(rows.output(), PythonUtils.toSeq(kept));
+        return expression instanceof Unevaluable || expression instanceof PlanExpression;
     }
 
     private static Alias alias(Attribute column, Attribute as) {
-        Seq none = PythonUtils.toSeq(new ArrayList());
-        return new Alias(column, as.name(), as.exprId(), none, scala.Option.apply(as.metadata()), none);
-    }
-}
-
-/** Replaces stand-ins by their tables. */
-final class Replacing extends AbstractPartialFunction {
-    private final Plans plans;
-    private final Map tables;
-
-    Replacing(Plans plans, Map tables) {
-        this.plans = plans;
-        this.tables = tables;
-    }
-
-    public boolean isDefinedAt(Object node) {
-        return true;
-    }
-
-    public Object applyOrElse(Object node, Function1 otherwise) {
-        return plans.replaced((LogicalPlan) node, tables);
-    }
-}
-
-/** Replaces columns by indexes in a row. {@code isForSpark}: an expression needs Spark's planner. */
-final class Binding extends AbstractPartialFunction {
-    private final Seq columns;
-    boolean isForSpark;
-
-    Binding(Seq columns) {
-        this.columns = columns;
-    }
-
-    public boolean isDefinedAt(Object expression) {
-        return true;
-    }
-
-    public Object applyOrElse(Object expression, Function1 otherwise) {
-        if (!(expression instanceof Attribute)) {
-            isForSpark |= expression instanceof Unevaluable || expression instanceof PlanExpression;
-            return expression;
-        }
-        for (int place = 0; place < columns.length(); place++) {
-            Attribute column = (Attribute) columns.apply(place);
-            if (column.exprId().equals(((Attribute) expression).exprId())) {
-                return new BoundReference(place, column.dataType(), column.nullable());
-            }
-        }
-        isForSpark = true;
-        return expression;
+        Seq<String> none = PythonUtils.toSeq(new ArrayList<>());
+        return new Alias(column, as.name(), as.exprId(), none, Option.apply(as.metadata()), none);
     }
 }

@@ -5,18 +5,18 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BiFunction;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
 import org.apache.spark.SparkStageInfo;
 import org.apache.spark.SparkStatusTracker;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
@@ -49,7 +49,7 @@ import paimark.catalog.StandIn;
 import paimark.catalog.Tables;
 import paimark.clauses.ClauseParser;
 import paimark.clauses.Uses;
-import scala.collection.Iterator;
+import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag$;
 
@@ -59,15 +59,13 @@ import scala.reflect.ClassTag$;
  * <p>One query is current at a time. Plans of earlier queries are kept under their numbers until {@code planQuery}
  * leaves them out of {@code kept}.
  */
-public class Queries {
+public final class Queries {
     /** Deterministic nodes: they give the same rows each time that they run on the same rows. */
-    private static final HashSet LASTING =
-            new HashSet(Arrays.asList(new Object[] {
-                "Aggregate", "CTERelationDef", "CTERelationRef", "Deduplicate", "Distinct", "Except", "Expand",
-                "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
-                "LocalRelation", "LogicalRDD", "Offset", "OneRowRelation", "Project", "Range", "ResolvedHint",
-                "Sort", "SubqueryAlias", "Union", "Window", "WithCTE"
-            }));
+    private static final Set<String> LASTING = Set.of(
+            "Aggregate", "CTERelationDef", "CTERelationRef", "Deduplicate", "Distinct", "Except", "Expand",
+            "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
+            "LocalRelation", "LogicalRDD", "Offset", "OneRowRelation", "Project", "Range", "ResolvedHint",
+            "Sort", "SubqueryAlias", "Union", "Window", "WithCTE");
 
     /** The beginnings of Spark's words for times relative to now. */
     private static final Pattern CLOCK = Pattern.compile("(?i)[\\x00-\\x20]*(now|today|tomorrow|yesterday)");
@@ -83,9 +81,9 @@ public class Queries {
     private final Map<String, Column[]> schemas = new HashMap<>();
     private final PreparedTables prepared = new PreparedTables();
     private final String ours;
-    private final HashMap plansKept = new HashMap();
-    private final HashMap tables = new HashMap();
-    private Dataset frame;
+    private final Map<Long, LogicalPlan> plansKept = new HashMap<>();
+    private final Map<String, Dataset<Row>> tables = new HashMap<>();
+    private Dataset<Row> frame;
     private ExplainMode mode;
     private long number;
 
@@ -118,7 +116,7 @@ public class Queries {
     }
 
     /** Puts a frame into our catalog. */
-    public void putFrame(String name, String label, Dataset table) {
+    public void putFrame(String name, String label, Dataset<Row> table) {
         prepared.put(name, List.of(), new FrameTable(label, table));
     }
 
@@ -131,9 +129,7 @@ public class Queries {
     public String views(String database, boolean ofAll) {
         Seq<TableIdentifier> found = ofAll ? catalog.listTables(database, "*", false) : catalog.listLocalTempViews("*");
         ArrayNode names = json.createArrayNode();
-        for (int number = 0; number < found.length(); number++) {
-            names.add(found.apply(number).table());
-        }
+        found.foreach(each -> names.add(each.table()));
         return names.toString();
     }
 
@@ -185,7 +181,7 @@ public class Queries {
         boolean reads = plans.isQuery(written);
         description.put("reads", reads);
         if (reads && !planMode.equals("look")) {
-            Dataset planned = planned(query, json.readTree(standIns));
+            Dataset<Row> planned = planned(query, json.readTree(standIns));
             description.put("lasting", isLasting(planned.queryExecution().analyzed()));
             describe(planMode.equals("show") ? shown(planned, limit, description) : planned, description);
             this.number = number;
@@ -200,16 +196,14 @@ public class Queries {
         int stagesDone = 0;
         int tasks = 0;
         int tasksDone = 0;
-        int[] jobs = tracker.getJobIdsForTag(tag);
-        for (int job = 0; job < jobs.length; job++) {
-            scala.Option found = tracker.getJobInfo(jobs[job]);
-            int[] ids = found.isEmpty() ? new int[0] : ((SparkJobInfo) found.get()).stageIds();
-            for (int stage = 0; stage < ids.length; stage++) {
+        for (int job : tracker.getJobIdsForTag(tag)) {
+            Option<SparkJobInfo> found = tracker.getJobInfo(job);
+            for (int id : found.isEmpty() ? new int[0] : found.get().stageIds()) {
                 stages++;
-                scala.Option seen = tracker.getStageInfo(ids[stage]);
-                if (seen.isDefined()) {
-                    int all = ((SparkStageInfo) seen.get()).numTasks();
-                    int completed = ((SparkStageInfo) seen.get()).numCompletedTasks();
+                Option<SparkStageInfo> stage = tracker.getStageInfo(id);
+                if (stage.isDefined()) {
+                    int all = stage.get().numTasks();
+                    int completed = stage.get().numCompletedTasks();
                     tasks += all;
                     tasksDone += completed;
                     stagesDone += all == completed ? 1 : 0;
@@ -220,19 +214,19 @@ public class Queries {
     }
 
     /** Replaces the current frame, and describes the new one as {@code planQuery} does. */
-    public String replaceFrame(Dataset instead) {
+    public String replaceFrame(Dataset<Row> instead) {
         ObjectNode description = json.createObjectNode();
         describe(instead, description);
         return description.toString();
     }
 
     /** Sets the frame of one of our tables, by its place in the current query. */
-    public void put(String place, Dataset table) {
+    public void put(String place, Dataset<Row> table) {
         tables.put(place, table);
     }
 
     /** The frame of the current query, with those of its tables that were set. */
-    public synchronized Dataset frame() {
+    public synchronized Dataset<Row> frame() {
         if (!tables.isEmpty()) {
             frame = plans.withTables(frame, tables);
             tables.clear();
@@ -246,14 +240,13 @@ public class Queries {
     }
 
     /** The frame of a query by its number. */
-    public synchronized Dataset frame(long query, boolean ranBefore) {
-        Long key = Long.valueOf(query);
+    public synchronized Dataset<Row> frame(long query, boolean ranBefore) {
         if (ranBefore) {
             // A new frame, because one that has run keeps its computed results.
-            return Dataset.ofRows(session, planOf(key));
+            return Dataset.ofRows(session, planOf(query));
         }
         // A query that was given up may ask late, when the next one is current.
-        requireAtHand(key);
+        requireAtHand(query);
         return frame();
     }
 
@@ -261,36 +254,34 @@ public class Queries {
      * The result of {@code ResultRows} for the frame of a query and {@code most}. If {@code place} is not null, the
      * query must be the current one, and the {@code table} is set there first.
      */
-    public byte[] few(BiFunction results, long query, boolean ranBefore, int most, String place, Dataset table) {
+    public byte[] few(ResultRows results, long query, boolean ranBefore, int most, String place, Dataset<Row> table) {
         if (place != null) {
-            requireAtHand(Long.valueOf(query));
+            requireAtHand(query);
             put(place, table);
         }
-        return (byte[]) results.apply(frame(query, ranBefore), Integer.valueOf(most));
+        return results.few(frame(query, ranBefore), most);
     }
 
-    private LogicalPlan planOf(Long query) {
+    private LogicalPlan planOf(long query) {
         if (!plansKept.containsKey(query)) {
             requireAtHand(query);
             plansKept.put(query, frame().queryExecution().analyzed());
         }
-        return (LogicalPlan) plansKept.get(query);
+        return plansKept.get(query);
     }
 
-    private void requireAtHand(Long query) {
-        if (frame == null || query.longValue() != number) {
+    private void requireAtHand(long query) {
+        if (frame == null || query != number) {
             throw new IllegalStateException("query " + query + " was not kept");
         }
     }
 
     /** Drops the current query, and all plans that are not in {@code kept}. */
     private void settle(JsonNode kept) {
-        HashSet numbers = new HashSet();
-        for (int place = 0; place < kept.size(); place++) {
-            numbers.add(Long.valueOf(item(kept, place).asLong()));
-        }
-        if (frame != null && numbers.contains(Long.valueOf(number))) {
-            planOf(Long.valueOf(number));
+        Set<Long> numbers = new HashSet<>();
+        kept.forEach(each -> numbers.add(each.asLong()));
+        if (frame != null && numbers.contains(number)) {
+            planOf(number);
         }
         plansKept.keySet().retainAll(numbers);
         frame = null;
@@ -298,26 +289,26 @@ public class Queries {
         tables.clear();
     }
 
-    private Dataset planned(LogicalPlan parsed, JsonNode standIns) {
+    private Dataset<Row> planned(LogicalPlan parsed, JsonNode standIns) {
         try {
             standIns.forEach(this::prepare);
             return Dataset.ofRows(session, parsed);
         } finally {
             // The analysed plan no longer needs them.
-            standIns.forEach(table -> prepared.remove(item(table, 0).asText()));
+            standIns.forEach(table -> prepared.remove(table.get(0).asText()));
         }
     }
 
     /** Puts a table without rows into our catalog. */
     private void prepare(JsonNode table) {
-        String schema = item(table, 2).asText();
+        String schema = table.get(2).asText();
         if (schemas.size() >= MOST_STAND_INS) {
             schemas.clear();
         }
         Column[] columns = schemas.computeIfAbsent(schema, each -> nullable((StructType) DataType.fromJson(each)));
-        String place = item(table, 1).asText();
-        StandIn standIn = new StandIn(item(table, 3).asText(), columns, session, noRows(place), key, place);
-        prepared.put(item(table, 0).asText(), List.of(), standIn);
+        String place = table.get(1).asText();
+        StandIn standIn = new StandIn(table.get(3).asText(), columns, session, noRows(place), key, place);
+        prepared.put(table.get(0).asText(), List.of(), standIn);
     }
 
     /** One for each place: Spark takes plans with the same RDD for equal, and would merge queries of two tables. */
@@ -339,14 +330,14 @@ public class Queries {
     }
 
     /** The frame to run if that many rows will be shown. */
-    private Dataset shown(Dataset planned, int limit, ObjectNode description) {
+    private Dataset<Row> shown(Dataset<Row> planned, int limit, ObjectNode description) {
         LogicalPlan analyzed = planned.queryExecution().analyzed();
         String most = limitOf(analyzed);
         if (most == null) {
             boolean isCut = limit >= 0 && isSorted(analyzed);
-            return isCut ? (Dataset) (Object) planned.limit(limit + 1) : planned;
+            return isCut ? planned.limit(limit + 1) : planned;
         }
-        LogicalPlan local = (LogicalPlan) analyzed.children().head();
+        LogicalPlan local = analyzed.children().head();
         if (!(local instanceof LocalLimit) || isSorted(((LocalLimit) local).child())) {
             return planned;
         }
@@ -356,7 +347,7 @@ public class Queries {
     }
 
     /** Makes a frame the current one, and describes it. */
-    private void describe(Dataset described, ObjectNode description) {
+    private void describe(Dataset<Row> described, ObjectNode description) {
         frame = described;
         description.put("columns", described.schema().json());
         if (described.schema().fields().length > 0) {
@@ -377,49 +368,25 @@ public class Queries {
     private static boolean isSorted(LogicalPlan plan) {
         LogicalPlan node = plan;
         while (node instanceof Project || node instanceof SubqueryAlias || node instanceof Offset) {
-            node = (LogicalPlan) node.children().head();
+            node = node.children().head();
         }
         return node instanceof Sort;
     }
 
     /** Whether the result depends only on our tables, and not on random values, the session or the clock. */
     private boolean isLasting(LogicalPlan node) {
-        if (!LASTING.contains(node.getClass().getSimpleName())
-                || (node instanceof LogicalRDD && plans.placeOf(node) == null)) {
-            return false;
-        }
-        Iterator expressions = node.expressions().iterator();
-        while (expressions.hasNext()) {
-            if (!isLasting((Expression) expressions.next())) {
-                return false;
-            }
-        }
-        return areLasting(node.subqueries()) && areLasting(node.children());
+        boolean isForeign = node instanceof LogicalRDD && plans.placeOf(node) == null;
+        return LASTING.contains(node.getClass().getSimpleName())
+                && !isForeign
+                && !node.expressions().exists(each -> each.exists(Queries::isPassing))
+                && node.subqueries().forall(each -> isLasting((LogicalPlan) each))
+                && node.children().forall(this::isLasting);
     }
 
-    private boolean areLasting(Seq plans) {
-        Iterator each = plans.iterator();
-        while (each.hasNext()) {
-            if (!isLasting((LogicalPlan) each.next())) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static boolean isLasting(Expression expression) {
+    private static boolean isPassing(Expression expression) {
         // Expressions of the session or the clock, which the optimiser replaces by values.
         boolean isOfNow = expression instanceof Unevaluable && expression.foldable();
-        if (!expression.deterministic() || isOfNow || !isLastingText(expression)) {
-            return false;
-        }
-        Iterator each = expression.children().iterator();
-        while (each.hasNext()) {
-            if (!isLasting((Expression) each.next())) {
-                return false;
-            }
-        }
-        return true;
+        return !expression.deterministic() || isOfNow || !isLastingText(expression);
     }
 
     /** Whether a text has no relative time: the optimiser casts `today` and the like to dates and times. */
@@ -433,9 +400,5 @@ public class Queries {
         } catch (Exception error) {
             return false;
         }
-    }
-
-    private static JsonNode item(JsonNode list, int number) {
-        return (JsonNode) (Object) list.get(number);
     }
 }

@@ -5,6 +5,7 @@ import java.io.Serializable;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32;
 import org.apache.spark.SparkEnv$;
@@ -12,6 +13,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.rdd.DeterministicLevel$;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.storage.BlockData;
 import org.apache.spark.storage.BlockId;
@@ -24,40 +26,30 @@ import scala.Option;
 import scala.Tuple2;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
-import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction2;
 
 /**
  * Fetches a data frame's rows through Spark, for clusters that encrypt or speculate. Uses the classes of
- * {@code ResultRows}; it is compiled, and sent to executors, as that is.
+ * {@code ResultRows}.
  */
-public class RelayedRows {
+public final class RelayedRows {
     /**
      * Fetches at least the first {@code most} rows through Spark, and sends them to an outlet as one partition. Its
      * jobs have the {@code tag}.
      */
-    public int relay(
-            final Dataset frame,
-            String tag,
-            final String host,
-            final int port,
-            final byte[] secret,
-            final long most) {
+    public int relay(Dataset<Row> frame, String tag, String host, int port, byte[] secret, long most) {
         ResultRows.tag(frame, tag);
-        ResultRows.run(frame, new AbstractFunction0() {
-            public Object apply() {
-                Outlet outlet = Outlet.open(host, port, secret, 0, 0);
-                try {
-                    if (new Relay(frame.toArrowBatchRdd(), most, outlet).handOn()) {
-                        outlet.takes(Frame.end());
-                    }
-                } finally {
-                    outlet.close();
+        return ResultRows.run(frame, () -> {
+            Outlet outlet = Outlet.open(host, port, secret, 0, 0);
+            try {
+                if (new Relay(frame.toArrowBatchRdd(), most, outlet).handOn()) {
+                    outlet.takes(Frame.end());
                 }
-                return null;
+            } finally {
+                outlet.close();
             }
+            return 1;
         });
-        return 1;
     }
 }
 
@@ -69,7 +61,7 @@ public class RelayedRows {
  */
 final class Relay {
     private static final int MOST_AT_ONCE = 64;
-    private final RDD batches;
+    private final RDD<byte[]> batches;
     private final long most;
     private final Outlet outlet;
     private final BlockManager blocks = SparkEnv$.MODULE$.get().blockManager();
@@ -79,7 +71,7 @@ final class Relay {
     private final boolean isIndeterminate;
     private long rows;
 
-    Relay(RDD batches, long most, Outlet outlet) {
+    Relay(RDD<byte[]> batches, long most, Outlet outlet) {
         this.batches = batches;
         this.most = most;
         this.outlet = outlet;
@@ -107,7 +99,7 @@ final class Relay {
             Window next = now.end < count && most == Long.MAX_VALUE ? new Window(this, now.end, end) : null;
             Object[] kept = now.kept();
             for (int number = now.start; number < now.end && rows < most; number++) {
-                if (!isTaken(number, (Tuple2) kept[number - now.start])) {
+                if (!isTaken(number, (Tuple2<?, ?>) kept[number - now.start])) {
                     return false;
                 }
             }
@@ -118,16 +110,16 @@ final class Relay {
     }
 
     Object[] made(int start, int end) {
-        ArrayList partitions = new ArrayList();
+        List<Object> partitions = new ArrayList<>();
         for (int number = start; number < end; number++) {
-            partitions.add(Integer.valueOf(number));
+            partitions.add(number);
         }
         return (Object[]) batches.context().runJob(
                 batches, new RowKeeper(id, most), PythonUtils.toSeq(partitions), ClassTag$.MODULE$.Any());
     }
 
-    private boolean isTaken(int partition, Tuple2 kept) {
-        rows += ((Long) kept._1()).longValue();
+    private boolean isTaken(int partition, Tuple2<?, ?> kept) {
+        rows += (Long) kept._1();
         if (kept._2() instanceof byte[]) {
             return outlet.takes(ByteBuffer.wrap((byte[]) kept._2()));
         }
@@ -148,7 +140,7 @@ final class Relay {
 
     /** Makes blocks again that were lost with their executor. They must begin as those that were sent. */
     private long[] again(int partition, long[] checks, int number) {
-        Object kept = ((Tuple2) made(partition, partition + 1)[0])._2();
+        Object kept = ((Tuple2<?, ?>) made(partition, partition + 1)[0])._2();
         boolean isSame = !isIndeterminate && kept instanceof long[] && ((long[]) kept).length == checks.length;
         for (int each = 1; isSame && each < number; each++) {
             isSame = ((long[]) kept)[each] == checks[each];
@@ -161,10 +153,10 @@ final class Relay {
 
     private byte[] chunk(int partition, long[] checks, int number) {
         BlockId block = RowKeeper.block(id, partition, checks[0], number);
-        Option here = blocks.getLocalBytes(block);
+        Option<BlockData> here = blocks.getLocalBytes(block);
         if (here.isDefined()) {
             try {
-                ByteBuffer bytes = ((BlockData) here.get()).toByteBuffer();
+                ByteBuffer bytes = here.get().toByteBuffer();
                 byte[] chunk = new byte[bytes.remaining()];
                 bytes.get(chunk);
                 return chunk;
@@ -172,8 +164,8 @@ final class Relay {
                 blocks.releaseLock(block, Option.empty());
             }
         }
-        Option there = blocks.getRemoteBytes(block);
-        return there.isDefined() ? ((ChunkedByteBuffer) there.get()).toArray() : null;
+        Option<ChunkedByteBuffer> there = blocks.getRemoteBytes(block);
+        return there.isDefined() ? there.get().toArray() : null;
     }
 }
 
@@ -220,7 +212,7 @@ final class Window implements Runnable {
  * In a task: all frames of a partition, until there are {@code most} rows. Returns the number of rows, with the
  * frames if they are small, otherwise with the attempt's number and a checksum of each block.
  */
-final class RowKeeper extends AbstractFunction2 implements Serializable {
+final class RowKeeper extends AbstractFunction2<TaskContext, Iterator<byte[]>, Object> implements Serializable {
     private static final int SMALL = 256 << 10;
     private static final int BLOCK = 8 << 20;
     private final long id;
@@ -235,14 +227,13 @@ final class RowKeeper extends AbstractFunction2 implements Serializable {
         return new BroadcastBlockId(id, "rows_" + partition + "_" + attempt + "_" + number);
     }
 
-    public Object apply(Object context, Object batches) {
-        TaskContext task = (TaskContext) context;
-        Iterator each = (Iterator) batches;
+    @Override
+    public Object apply(TaskContext task, Iterator<byte[]> batches) {
         ByteArrayOutputStream frames = new ByteArrayOutputStream();
         long[] checks = {task.taskAttemptId()};
         long rows = 0;
-        while (rows < most && each.hasNext()) {
-            ByteBuffer frame = Frame.of((byte[]) each.next());
+        while (rows < most && batches.hasNext()) {
+            ByteBuffer frame = Frame.of(batches.next());
             rows += Frame.rows(frame);
             if (frames.size() > 0 && frames.size() + frame.capacity() > BLOCK) {
                 checks = kept(task.partitionId(), checks, frames.toByteArray());
@@ -251,9 +242,9 @@ final class RowKeeper extends AbstractFunction2 implements Serializable {
             frames.write(frame.array(), 0, frame.capacity());
         }
         if (checks.length == 1 && frames.size() <= SMALL) {
-            return new Tuple2(Long.valueOf(rows), frames.toByteArray());
+            return new Tuple2<>(rows, frames.toByteArray());
         }
-        return new Tuple2(Long.valueOf(rows), kept(task.partitionId(), checks, frames.toByteArray()));
+        return new Tuple2<>(rows, kept(task.partitionId(), checks, frames.toByteArray()));
     }
 
     private long[] kept(int partition, long[] checks, byte[] frames) {

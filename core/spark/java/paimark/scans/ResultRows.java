@@ -11,20 +11,18 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.Arrays;
-import java.util.function.BiFunction;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.apache.arrow.flatbuf.Message;
 import org.apache.arrow.flatbuf.RecordBatch;
-import org.apache.spark.Partition;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -37,43 +35,39 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.Platform;
+import scala.Function0;
+import scala.Function2;
+import scala.Option;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
-import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction2;
 
 /**
  * Sends a data frame's rows as Arrow batches, in the frames of {@code outlet.py}, without Python workers.
  */
-public class ResultRows implements BiFunction {
+public final class ResultRows {
     private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
 
     /** All rows of a small result, as frames in the order of partitions. */
-    public byte[] collected(final Dataset frame) {
+    public byte[] collected(Dataset<Row> frame) {
         if (isHere(frame.queryExecution().executedPlan())) {
             return rowsHere(frame.toArrowBatchRdd());
         }
-        return (byte[]) run(frame, new AbstractFunction0() {
-            public Object apply() {
-                return joined((Object[]) parts(frame.toArrowBatchRdd(), new FrameList()));
-            }
-        });
+        return run(frame, () -> joined(parts(frame.toArrowBatchRdd(), new FrameList())));
     }
 
-    /** As {@code collected}, for a frame of {@code Queries}; null if there may be more rows than {@code mostRows}. */
-    public Object apply(Object found, Object mostRows) {
-        Dataset frame = (Dataset) found;
-        int most = ((Number) mostRows).intValue();
+    /** As {@code collected}, for a frame of {@code Queries}; null if there may be more rows than {@code most}. */
+    byte[] few(Dataset<Row> frame, int most) {
         LogicalPlan plan = frame.queryExecution().analyzed();
         if (plan instanceof LocalRelation) {
             // A local relation needs no optimising, and no job.
             boolean isFew = ((LocalRelation) plan).data().length() <= most;
             SparkPlanner planner = frame.queryExecution().sparkSession().sessionState().planner();
-            return isFew ? rowsHere(frame.toArrowBatchRdd((SparkPlan) planner.plan(plan).next())) : null;
+            return isFew ? rowsHere(frame.toArrowBatchRdd(planner.plan(plan).next())) : null;
         }
         LogicalPlan optimized = frame.queryExecution().optimizedPlan();
-        scala.Option rows = optimized.maxRows();
-        if (rows.isEmpty() || ((Long) rows.get()).longValue() > most) {
+        Option<Object> rows = optimized.maxRows();
+        if (rows.isEmpty() || (Long) rows.get() > most) {
             return null;
         }
         if (Totals.isOneOf(optimized)) {
@@ -83,7 +77,7 @@ public class ResultRows implements BiFunction {
     }
 
     /** Plans all stages at once, without adaptive execution, which gains nothing for a total. */
-    private static void planAtOnce(Dataset frame) {
+    private static void planAtOnce(Dataset<Row> frame) {
         SQLConf conf = frame.queryExecution().sparkSession().sessionState().conf();
         String before = conf.contains(ADAPTIVE) ? conf.getConfString(ADAPTIVE) : null;
         conf.setConfString(ADAPTIVE, "false");
@@ -103,28 +97,24 @@ public class ResultRows implements BiFunction {
      *
      * <p>Its job has the {@code tag}.
      */
-    public int send(final Dataset frame, String tag, final String host, final int port, final byte[] secret) {
+    public int send(Dataset<Row> frame, String tag, String host, int port, byte[] secret) {
         tag(frame, tag);
-        return ((Object[]) run(frame, new AbstractFunction0() {
-            public Object apply() {
-                return parts(frame.toArrowBatchRdd(), new RowSender(host, port, secret));
-            }
-        })).length;
+        return run(frame, () -> parts(frame.toArrowBatchRdd(), new RowSender(host, port, secret))).length;
     }
 
     /** Sets the job tag of this thread, and removes all others. */
-    public static void tag(Dataset frame, String tag) {
+    static void tag(Dataset<Row> frame, String tag) {
         SparkContext context = frame.queryExecution().sparkSession().sparkContext();
         context.clearJobTags();
         context.addJobTag(tag);
     }
 
-    public static Object run(Dataset frame, AbstractFunction0 body) {
-        return SQLExecution$.MODULE$.withNewExecutionId(frame.queryExecution(), scala.Option.apply(null), body);
+    static <T> T run(Dataset<Row> frame, Function0<T> body) {
+        return SQLExecution$.MODULE$.withNewExecutionId(frame.queryExecution(), Option.empty(), body);
     }
 
-    private static Object parts(RDD batches, AbstractFunction2 each) {
-        return batches.context().runJob(batches, each, ClassTag$.MODULE$.Any());
+    private static Object[] parts(RDD<byte[]> batches, Function2<TaskContext, Iterator<byte[]>, Object> each) {
+        return (Object[]) batches.context().runJob(batches, each, ClassTag$.MODULE$.Any());
     }
 
     private static boolean isHere(SparkPlan plan) {
@@ -132,21 +122,17 @@ public class ResultRows implements BiFunction {
     }
 
     /** Rows that are in this process already: without a task, and without an execution in Spark's records. */
-    private static byte[] rowsHere(RDD batches) {
-        Partition[] partitions = batches.partitions();
-        Object[] found = new Object[partitions.length];
+    private static byte[] rowsHere(RDD<byte[]> batches) {
         TaskContext context = TaskContext$.MODULE$.empty();
-        for (int number = 0; number < partitions.length; number++) {
-            found[number] = new FrameList().apply(context, batches.iterator(partitions[number], context));
-        }
-        return joined(found);
+        return joined(Arrays.stream(batches.partitions())
+                .map(each -> new FrameList().apply(context, batches.iterator(each, context)))
+                .toArray());
     }
 
     private static byte[] joined(Object[] parts) {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
-        for (int number = 0; number < parts.length; number++) {
-            byte[] part = (byte[]) parts[number];
-            all.write(part, 0, part.length);
+        for (Object part : parts) {
+            all.writeBytes((byte[]) part);
         }
         return all.toByteArray();
     }
@@ -163,25 +149,14 @@ final class Totals {
             return false;
         }
         Aggregate aggregate = (Aggregate) top;
-        LogicalPlan input = aggregate.child();
-        while (input instanceof Project || input instanceof Filter) {
-            input = (LogicalPlan) input.children().head();
-        }
         return aggregate.groupingExpressions().isEmpty()
-                && input.children().isEmpty()
-                && !haveDistinct(aggregate.aggregateExpressions());
+                && Summaries.leaf(aggregate.child()).children().isEmpty()
+                && !aggregate.aggregateExpressions().exists(each -> ((Expression) each).exists(Totals::isDistinct));
     }
 
-    /** Whether there is a DISTINCT aggregate: for it Spark shuffles rows by their values. */
-    private static boolean haveDistinct(scala.collection.immutable.Seq expressions) {
-        for (int number = 0; number < expressions.length(); number++) {
-            Expression each = (Expression) expressions.apply(number);
-            boolean isDistinct = each instanceof AggregateExpression && ((AggregateExpression) each).isDistinct();
-            if (isDistinct || haveDistinct(each.children())) {
-                return true;
-            }
-        }
-        return false;
+    /** For a DISTINCT aggregate Spark shuffles rows by their values. */
+    private static boolean isDistinct(Expression each) {
+        return each instanceof AggregateExpression && ((AggregateExpression) each).isDistinct();
     }
 }
 
@@ -216,20 +191,19 @@ final class Frame {
 }
 
 /** In a task: all frames of a partition. */
-final class FrameList extends AbstractFunction2 implements Serializable {
-    public Object apply(Object context, Object batches) {
-        Iterator each = (Iterator) batches;
+final class FrameList extends AbstractFunction2<TaskContext, Iterator<byte[]>, Object> implements Serializable {
+    @Override
+    public Object apply(TaskContext task, Iterator<byte[]> batches) {
         ByteArrayOutputStream frames = new ByteArrayOutputStream();
-        while (each.hasNext()) {
-            byte[] frame = Frame.of((byte[]) each.next()).array();
-            frames.write(frame, 0, frame.length);
+        while (batches.hasNext()) {
+            frames.writeBytes(Frame.of(batches.next()).array());
         }
         return frames.toByteArray();
     }
 }
 
 /** In a task: sends its rows to the outlet, as fast as the outlet takes them. */
-final class RowSender extends AbstractFunction2 implements Serializable {
+final class RowSender extends AbstractFunction2<TaskContext, Iterator<byte[]>, Object> implements Serializable {
     private final String host;
     private final int port;
     private final byte[] secret;
@@ -240,14 +214,13 @@ final class RowSender extends AbstractFunction2 implements Serializable {
         this.secret = secret;
     }
 
-    public Object apply(Object context, Object batches) {
-        TaskContext task = (TaskContext) context;
+    @Override
+    public Object apply(TaskContext task, Iterator<byte[]> batches) {
         Outlet outlet = Outlet.open(host, port, secret, task.partitionId(), task.taskAttemptId());
         try {
-            Iterator each = (Iterator) batches;
             boolean isWanted = outlet.isWanted;
-            while (isWanted && each.hasNext()) {
-                isWanted = outlet.takes(Frame.of((byte[]) each.next()));
+            while (isWanted && batches.hasNext()) {
+                isWanted = outlet.takes(Frame.of(batches.next()));
             }
             if (isWanted) {
                 // Without an end frame, a task that died would look like one with few rows.

@@ -7,10 +7,13 @@ import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
@@ -38,26 +41,29 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
+import scala.Option;
+import scala.collection.immutable.Seq;
+import scala.collection.mutable.LinkedHashMap;
 
 /**
  * Makes data frames of exactly the given files, in a table's columns.
  */
-public class Scans {
+public final class Scans {
     /** Options of Spark's readers. Paimon's writers use the Gregorian calendar for all times, as Spark since 3.0. */
-    private static final HashMap OPTIONS = new HashMap();
+    private static final Map<String, String> OPTIONS = Map.of(
+            "datetimeRebaseMode", "CORRECTED",
+            "int96RebaseMode", "CORRECTED",
+            // Columns of ORC files are matched by name, whatever the session's setting is.
+            "orc.force.positional.evolution", "false",
+            // A missing or corrupt file is an error, whatever the session's setting is: a rewrite without its rows
+            // would lose them.
+            "ignoreMissingFiles", "false",
+            "ignoreCorruptFiles", "false");
 
     private final SparkSession session;
 
     public Scans(SparkSession session) {
         this.session = session;
-        OPTIONS.put("datetimeRebaseMode", "CORRECTED");
-        OPTIONS.put("int96RebaseMode", "CORRECTED");
-        // Columns of ORC files are matched by name, whatever the session's setting is.
-        OPTIONS.put("orc.force.positional.evolution", "false");
-        // A missing or corrupt file is an error, whatever the session's setting is: a rewrite without its rows
-        // would lose them.
-        OPTIONS.put("ignoreMissingFiles", "false");
-        OPTIONS.put("ignoreCorruptFiles", "false");
     }
 
     /**
@@ -68,18 +74,18 @@ public class Scans {
      * column in which {@code SurvivingRows} numbers the rows that survive; null if all do. {@code made}, JSON too,
      * has for each column of the table the quoted name of its source, or null.
      */
-    public Dataset files(
+    public Dataset<Row> files(
             String root,
             FileFormat format,
             String columns,
             String constants,
             String listed,
-            List more,
+            List<String> more,
             String number,
             String table,
             String made)
             throws Exception {
-        ArrayList texts = new ArrayList();
+        List<String> texts = new ArrayList<>();
         texts.add(listed);
         if (more != null) {
             texts.addAll(more);
@@ -90,41 +96,35 @@ public class Scans {
                         new FileList(session, root, constant, texts),
                         constant,
                         schema(columns),
-                        scala.Option.apply(null),
+                        Option.empty(),
                         format,
                         PythonUtils.toScalaMap(OPTIONS),
                         session);
-        Dataset rows = (Dataset) (Object) session.baseRelationToDataFrame(relation);
-        if (number != null) {
-            rows = (Dataset) (Object) rows.where(functions.col(number).isNotNull());
-        }
-        return columns(rows, table, made);
+        Dataset<Row> rows = session.baseRelationToDataFrame(relation);
+        return columns(number == null ? rows : rows.where(functions.col(number).isNotNull()), table, made);
     }
 
     /** So many rows of nulls in a table's columns, for a statement that needs no column. */
-    public Dataset counted(long rows, int slices, String table) throws Exception {
-        return columns((Dataset) (Object) session.range(0L, rows, 1L, slices), table, "[]");
+    public Dataset<Row> counted(long rows, int slices, String table) throws Exception {
+        return columns(session.range(0L, rows, 1L, slices), table, "[]");
     }
 
     /** Rows that are in this process: an Arrow batch in a table's columns, empty if there are no rows. */
-    public Dataset local(byte[] batch, String table) {
-        ArrayList batches = new ArrayList();
-        if (batch.length > 0) {
-            batches.add(batch);
-        }
+    public Dataset<Row> local(byte[] batch, String table) {
+        List<byte[]> batches = batch.length > 0 ? List.of(batch) : List.of();
         return ArrowConverters$.MODULE$.toDataFrame(PythonUtils.toSeq(batches).iterator(), table, session);
     }
 
-    private static Dataset columns(Dataset rows, String table, String made) throws Exception {
+    private static Dataset<Row> columns(Dataset<?> rows, String table, String made) throws Exception {
         JsonNode names = new ObjectMapper().readTree(made);
         StructField[] fields = schema(table).fields();
         Column[] columns = new Column[fields.length];
         for (int place = 0; place < fields.length; place++) {
-            JsonNode name = (JsonNode) (Object) names.get(place);
+            JsonNode name = names.get(place);
             Column column = name == null || name.isNull() ? functions.lit(null) : functions.col(name.asText());
             columns[place] = as(column, fields[place]);
         }
-        return (Dataset) (Object) rows.select(columns);
+        return rows.select(columns);
     }
 
     private static Column as(Column column, StructField field) {
@@ -132,7 +132,7 @@ public class Scans {
         if (field.dataType() instanceof FloatType || field.dataType() instanceof DoubleType) {
             // The same value, but an expression, so that no condition is pushed down to it: files' statistics
             // leave out NaN, which Spark considers greater than all numbers, so it would skip rows.
-            made = functions.nanvl(made, functions.lit(Double.valueOf(Double.NaN)).cast(field.dataType()));
+            made = functions.nanvl(made, functions.lit(Double.NaN).cast(field.dataType()));
         }
         return made.as(field.name(), Metadata.empty());
     }
@@ -172,112 +172,95 @@ public class Scans {
  * <p>For Spark every file is a partition, in a directory of its own, whose name is its number.
  */
 final class FileList extends PartitioningAwareFileIndex {
-    /** The key under which {@code SurvivingRows} looks for a file's bits. */
-    private static final String BITS = "__paimon_bits";
-
-    private final scala.collection.immutable.Seq roots;
+    private final Seq<Path> roots;
     private final PartitionSpec partitions;
-    private final scala.collection.mutable.LinkedHashMap files = new scala.collection.mutable.LinkedHashMap();
-    private final scala.collection.immutable.Map byDirectory;
-    private final HashMap bits = new HashMap();
+    private final LinkedHashMap<Path, FileStatus> files = new LinkedHashMap<>();
+    private final scala.collection.immutable.Map<Path, FileStatus[]> byDirectory;
+    private final Map<Path, FileStatusWithMetadata> bits = new HashMap<>();
 
     /**
      * {@code listed} has JSON lists of {@code [address, size, bits, value, ...]}: the values are texts or null,
      * the bits base64, or null for a file that is read whole.
      */
-    public FileList(SparkSession session, String root, StructType columns, List listed) throws Exception {
+    FileList(SparkSession session, String root, StructType columns, List<String> listed) throws Exception {
         super(
             session,
-            (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(),
-            scala.Option.apply(null),
+            PythonUtils.toScalaMap(Map.of()),
+            Option.empty(),
             PartitioningAwareFileIndex.$lessinit$greater$default$4());
-        ArrayList rootPaths = new ArrayList();
-        rootPaths.add(new Path(root));
-        ArrayList paths = new ArrayList();
-        HashMap directories = new HashMap();
+        List<PartitionPath> paths = new ArrayList<>();
+        Map<Path, FileStatus[]> directories = new HashMap<>();
         ObjectMapper json = new ObjectMapper();
         // By default Jackson refuses texts of over 20 MB.
         json.getFactory().setStreamReadConstraints(
                 StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build());
-        for (int part = 0; part < listed.size(); part++) {
-            JsonNode some = (JsonNode) (Object) json.readTree((String) listed.get(part));
-            for (int number = 0; number < some.size(); number++) {
-                JsonNode each = item(some, number);
+        for (String part : listed) {
+            for (JsonNode each : json.readTree(part)) {
                 Path directory = new Path("/" + paths.size());
                 directories.put(directory, new FileStatus[] {file(each)});
                 Object[] values = new Object[columns.length()];
                 // The first value is the file's number: without a partition column Spark would list directories.
-                values[0] = Integer.valueOf(paths.size());
+                values[0] = paths.size();
                 for (int place = 1; place < values.length; place++) {
-                    JsonNode text = item(each, place + 2);
+                    JsonNode text = each.get(place + 2);
                     values[place] = text.isNull() ? null : Scans.value(columns.apply(place).dataType(), text.asText());
                 }
                 paths.add(new PartitionPath(new GenericInternalRow(values), directory));
             }
         }
-        this.roots = PythonUtils.toSeq(rootPaths);
+        this.roots = PythonUtils.toSeq(List.of(new Path(root)));
         this.byDirectory = PythonUtils.toScalaMap(directories);
         this.partitions = new PartitionSpec(columns, PythonUtils.toSeq(paths));
     }
 
     private FileStatus file(JsonNode described) throws Exception {
-        Path path = new Path(item(described, 0).asText());
-        FileStatus file = new FileStatus(item(described, 1).asLong(), false, 1, 128L << 20, 0L, path);
+        Path path = new Path(described.get(0).asText());
+        FileStatus file = new FileStatus(described.get(1).asLong(), false, 1, 128L << 20, 0L, path);
         files.put(path, file);
-        JsonNode ofRows = item(described, 2);
+        JsonNode ofRows = described.get(2);
         if (!ofRows.isNull()) {
-            HashMap beside = new HashMap();
-            beside.put(BITS, ofRows.binaryValue());
+            Map<String, Object> beside = Map.of(SurvivingRows.BITS, ofRows.binaryValue());
             bits.put(path, new FileStatusWithMetadata(file, PythonUtils.toScalaMap(beside)));
         }
         return file;
     }
 
     /** Adds the files' bits, which Spark sends to tasks with the files. */
-    public scala.collection.immutable.Seq listFiles(
-            scala.collection.immutable.Seq onPartitions, scala.collection.immutable.Seq onData) {
-        scala.collection.immutable.Seq found = super.listFiles(onPartitions, onData);
-        if (bits.isEmpty()) {
-            return found;
-        }
-        ArrayList made = new ArrayList();
-        scala.collection.Iterator each = found.iterator();
-        while (each.hasNext()) {
-            PartitionDirectory directory = (PartitionDirectory) each.next();
-            ArrayList inside = new ArrayList();
-            scala.collection.Iterator listed = directory.files().iterator();
-            while (listed.hasNext()) {
-                FileStatusWithMetadata plain = (FileStatusWithMetadata) listed.next();
-                Object withBits = bits.get(plain.getPath());
-                inside.add(withBits == null ? plain : withBits);
-            }
-            made.add(new PartitionDirectory(directory.values(), PythonUtils.toSeq(inside)));
-        }
-        return PythonUtils.toSeq(made);
+    @Override
+    public Seq<PartitionDirectory> listFiles(Seq<Expression> onPartitions, Seq<Expression> onData) {
+        Seq<PartitionDirectory> found = super.listFiles(onPartitions, onData);
+        return bits.isEmpty() ? found : found.map(this::withBits).toSeq();
     }
 
-    private static JsonNode item(JsonNode list, int number) {
-        return (JsonNode) (Object) list.get(number);
+    private PartitionDirectory withBits(PartitionDirectory directory) {
+        return new PartitionDirectory(
+                directory.values(), directory.files().map(each -> bits.getOrDefault(each.getPath(), each)).toSeq());
     }
 
+    @Override
     public PartitionSpec partitionSpec() {
         return partitions;
     }
 
-    public scala.collection.mutable.LinkedHashMap leafFiles() {
+    @Override
+    public LinkedHashMap<Path, FileStatus> leafFiles() {
         return files;
     }
 
-    public scala.collection.immutable.Map leafDirToChildrenFiles() {
+    @Override
+    public scala.collection.immutable.Map<Path, FileStatus[]> leafDirToChildrenFiles() {
         return byDirectory;
     }
 
-    public scala.collection.immutable.Seq rootPaths() {
+    @Override
+    public Seq<Path> rootPaths() {
         return roots;
     }
 
+    @Override
     public void refresh() {}
 
+    @Override
     public String toString() {
         return "PaimonFiles";
     }

@@ -2,9 +2,12 @@ package paimark.scans;
 
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
@@ -20,7 +23,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.DecimalType;
-import scala.collection.Iterator;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Finds the columns that an aggregate needs of a table's summary, as {@code Summaries} makes it.
@@ -28,83 +31,61 @@ import scala.collection.Iterator;
  * <p>Never on executors.
  */
 public final class SummaryColumns {
+    /** Types of which equal values are identical, and have one order. Floating-point numbers may have neither. */
+    private static final Set<DataType> COMPARED = Set.of(
+            DataTypes.BooleanType, DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType,
+            DataTypes.StringType, DataTypes.DateType, DataTypes.TimestampType, DataTypes.TimestampNTZType);
+
     /** Columns of the table: those in conditions, groups and the like, and those of minima and maxima. */
-    public final TreeSet values = new TreeSet();
-    public final TreeSet bounds = new TreeSet();
-    // By the id of a column: the names of the table's columns that it is computed from.
-    private final HashMap sources = new HashMap();
-    // Ids of columns that are unchanged columns of the table.
-    private final HashSet plain = new HashSet();
+    public final Set<String> values = new TreeSet<>();
+    public final Set<String> bounds = new TreeSet<>();
+    /** By the id of a column: the names of the table's columns that it is computed from. */
+    private final Map<ExprId, Set<String>> sources = new HashMap<>();
+    /** Ids of columns that are unchanged columns of the table. */
+    private final Set<ExprId> plain = new HashSet<>();
 
     public boolean takes(Aggregate aggregate) {
-        if (!takesRows(aggregate.child())) {
-            return false;
-        }
-        Iterator group = aggregate.groupingExpressions().iterator();
-        while (group.hasNext()) {
-            Expression each = (Expression) group.next();
-            if (!(each instanceof Attribute) || !isCompared(each.dataType()) || !isShared(each)) {
-                return false;
-            }
-        }
-        Iterator named = aggregate.aggregateExpressions().iterator();
-        while (named.hasNext()) {
-            if (!takesFunctions((Expression) named.next())) {
-                return false;
-            }
-        }
-        return true;
+        return takesRows(aggregate.child())
+                && aggregate.groupingExpressions().forall(
+                        each -> each instanceof Attribute && isCompared(each.dataType()) && isShared(each))
+                && aggregate.aggregateExpressions().forall(each -> takesFunctions((Expression) each));
     }
 
     private boolean takesRows(LogicalPlan node) {
         if (node.children().isEmpty()) {
-            Iterator column = node.output().iterator();
-            while (column.hasNext()) {
-                Attribute each = (Attribute) column.next();
-                TreeSet itself = new TreeSet();
-                itself.add(each.name());
-                sources.put(id(each), itself);
-                plain.add(id(each));
+            for (Attribute each : CollectionConverters.asJava(node.output())) {
+                sources.put(each.exprId(), Set.of(each.name()));
+                plain.add(each.exprId());
             }
             return true;
         }
-        if (!(node instanceof Project || node instanceof Filter) || !takesRows((LogicalPlan) node.children().head())) {
+        if (!(node instanceof Project || node instanceof Filter) || !takesRows(node.children().head())) {
             return false;
         }
-        if (node instanceof Filter) {
-            return isShared(((Filter) node).condition());
+        return node instanceof Filter ? isShared(((Filter) node).condition())
+                : ((Project) node).projectList().forall(this::takesColumn);
+    }
+
+    private boolean takesColumn(NamedExpression column) {
+        Expression made = column instanceof Alias ? ((Alias) column).child() : (Expression) column;
+        if (!(made instanceof Attribute) && !isShared(made)) {
+            return false;
         }
-        Iterator column = ((Project) node).projectList().iterator();
-        while (column.hasNext()) {
-            NamedExpression each = (NamedExpression) column.next();
-            Expression made = each instanceof Alias ? ((Alias) each).child() : (Expression) each;
-            if (!(made instanceof Attribute) && !isShared(made)) {
-                return false;
-            }
-            sources.put(Long.valueOf(each.exprId().id()), sourcesOf(made));
-            if (made instanceof Attribute && plain.contains(id((Attribute) made))) {
-                plain.add(Long.valueOf(each.exprId().id()));
-            }
+        sources.put(column.exprId(), sourcesOf(made));
+        if (isPlain(made)) {
+            plain.add(column.exprId());
         }
         return true;
     }
 
     /** Whether a summary answers all aggregate functions in it. Spark computes the rest from their results. */
     private boolean takesFunctions(Expression expression) {
-        if (expression instanceof AggregateExpression) {
-            return takesFunction((AggregateExpression) expression);
-        }
-        Iterator part = expression.children().iterator();
-        while (part.hasNext()) {
-            if (!takesFunctions((Expression) part.next())) {
-                return false;
-            }
-        }
-        return true;
+        return expression instanceof AggregateExpression ? takesFunction((AggregateExpression) expression)
+                : expression.children().forall(this::takesFunctions);
     }
 
     private boolean takesFunction(AggregateExpression function) {
-        Expression kind = (Expression) (Object) function.aggregateFunction();
+        Expression kind = function.aggregateFunction();
         if (function.isDistinct() || function.filter().isDefined() || kind.children().length() != 1) {
             return false;
         }
@@ -115,66 +96,42 @@ public final class SummaryColumns {
         if (!(kind instanceof Min || kind instanceof Max) || !isCompared(of.dataType())) {
             return false;
         }
-        if (of instanceof Attribute && plain.contains(id((Attribute) of))) {
+        if (isPlain(of)) {
             bounds.addAll(sourcesOf(of));
             return true;
         }
         return isShared(of);
     }
 
+    private boolean isPlain(Expression column) {
+        return column instanceof Attribute && plain.contains(((Attribute) column).exprId());
+    }
+
     /** Whether its value depends only on the columns that it is computed from. */
     private boolean isShared(Expression expression) {
-        if (!isEvaluated(expression)) {
+        if (expression.exists(SummaryColumns::dependsOnMore)) {
             return false;
         }
         values.addAll(sourcesOf(expression));
         return true;
     }
 
-    private TreeSet sourcesOf(Expression expression) {
-        TreeSet names = new TreeSet();
-        Iterator each = expression.references().iterator();
-        while (each.hasNext()) {
-            names.addAll((TreeSet) sources.get(id((Attribute) each.next())));
-        }
+    private static boolean dependsOnMore(Expression part) {
+        boolean isEvaluated = part.deterministic() && !(part instanceof Unevaluable || part instanceof PlanExpression);
+        return !(part instanceof Attribute || isEvaluated);
+    }
+
+    private Set<String> sourcesOf(Expression expression) {
+        Set<String> names = new TreeSet<>();
+        expression.references().foreach(each -> names.addAll(sources.get(each.exprId())));
         return names;
     }
 
-    private static boolean isEvaluated(Expression expression) {
-        if (expression instanceof Attribute) {
-            return true;
-        }
-        if (!expression.deterministic() || expression instanceof Unevaluable || expression instanceof PlanExpression) {
-            return false;
-        }
-        Iterator part = expression.children().iterator();
-        while (part.hasNext()) {
-            if (!isEvaluated((Expression) part.next())) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    /** Whether equal values are identical, and have one order. Floating-point numbers may be neither. */
     private static boolean isCompared(DataType type) {
-        return type instanceof DecimalType
-                || type.equals(DataTypes.BooleanType)
-                || type.equals(DataTypes.ByteType)
-                || type.equals(DataTypes.ShortType)
-                || type.equals(DataTypes.IntegerType)
-                || type.equals(DataTypes.LongType)
-                || type.equals(DataTypes.StringType)
-                || type.equals(DataTypes.DateType)
-                || type.equals(DataTypes.TimestampType)
-                || type.equals(DataTypes.TimestampNTZType);
-    }
-
-    private static Long id(Attribute column) {
-        return Long.valueOf(column.exprId().id());
+        return type instanceof DecimalType || COMPARED.contains(type);
     }
 
     public static Expression argument(AggregateExpression function) {
-        return (Expression) function.aggregateFunction().children().head();
+        return function.aggregateFunction().children().head();
     }
 }
