@@ -84,8 +84,6 @@ OFTEN = (
     "postponed buckets",
     "clustered keys",
     "variants",
-    "multisets",
-    "vectors of numbers",
     "blobs",
 )
 

@@ -54,7 +54,6 @@ _VECTORS = {"deletion-vectors.enabled": "true"}
 _TRACKED = {"row-tracking.enabled": "true"}
 OFTEN = (
     "key",
-    "sequence and partitions",
     "append",
     "row tracking with vectors",
     "partial update that removes",
@@ -149,7 +148,12 @@ def _is_noted(warehouse: Path, table: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["append in partitions, orc", "wide vectors in partitions", "keys across partitions"]
+    "name",
+    [
+        pytest.param("append in partitions, orc", marks=pytest.mark.long),
+        "wide vectors in partitions",
+        "keys across partitions",
+    ],
 )
 def test_a_row_moves_to_the_partition_that_it_gets(
     name: str, engine: Engine, engine_warehouse: Path, judge: Judge
@@ -168,7 +172,12 @@ ODD = [["ab   ", 1, -0.0], ["cd   ", 1, "NaN"], ["Ab   ", 2, None]]
 
 
 @pytest.mark.parametrize(
-    "kind", [Kind({"bucket": "1"}, ("$d", "Key.s"), ("$d",)), Kind({}, ()), Kind(_VECTORS, ())]
+    "kind",
+    [
+        Kind({"bucket": "1"}, ("$d", "Key.s"), ("$d",)),
+        pytest.param(Kind({}, ()), marks=pytest.mark.long),
+        pytest.param(Kind(_VECTORS, ()), marks=pytest.mark.long),
+    ],
 )
 def test_texts_of_one_length_and_odd_names(
     kind: Kind, engine: Engine, engine_warehouse: Path, judge: Judge
