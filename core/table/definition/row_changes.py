@@ -13,6 +13,8 @@ from paimark.core.table.definition.kinds import WriteRefusal
 from paimark.core.table.records import TableSchema
 
 Command = Literal["delete", "update", "merge"]
+# The names of these statements among the actions.
+ACTIONS: Mapping[str, str] = {"delete": "delete-from", "update": "update", "merge": "merge-into"}
 # By the merge engine: options, of which one lets the table delete rows.
 _DELETE_BY: Mapping[str, tuple[str, ...]] = {
     "partial-update": (
@@ -27,8 +29,8 @@ _BY_COLUMN = "table.new_batch_write_builder().new_update().update_by_predicate(p
 _ROWKIND = "rowkind.field"
 
 
-def change_rules(schema: TableSchema, command: Command) -> list[WriteRefusal]:
-    """Why its rows can't be changed so, where INSERT INTO works; empty if they can."""
+def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
+    """Why its rows can't be changed by that `Command`, where INSERT INTO works; empty if they can."""
     options = schema.options
     if is_on(options, "data-evolution.enabled"):
         hint = "INSERT OVERWRITE it with the rows as they shall be."
