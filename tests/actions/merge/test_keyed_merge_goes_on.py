@@ -181,7 +181,8 @@ def test_a_new_conflict_is_refused_and_nothing_is_left(make_table: MakeTable) ->
             for each in (
                 ({}, {"b1": 7}, True, 1),
                 ({"sequence_field": "value"}, {"b1": 7, "c1": 7}, False, 1),
-                ({"bucket": "-1"}, {"a2": 7}, False, 2),
+                ({"bucket": "-1"}, {"a2": 7}, False, 1),
+                ({"ignore-delete": "true"}, {"a2": 7}, False, 2),
                 ({"file_format": "orc"}, {"a2": 7}, False, 1),
             )
         ),
