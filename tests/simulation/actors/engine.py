@@ -291,7 +291,6 @@ class StandInEngine:
         return False
 
     def _write(self, write: Write) -> None:
-        head = json.loads(write.head)
         written = self._rows_of(write, self._read(write.versions))
         changes = [Change(*row, self._world.number()) for row in written]
         new = self._new_file(changes, json.loads(write.schema))
@@ -300,7 +299,7 @@ class StandInEngine:
             if not write.overwrite:
                 before = self._world.commits[_of(latest)]
                 return new, tuple(sorted([*before.rows, *written])), "APPEND"
-            gone = [Entry(DELETE, each) for each in self._writer.live(head)]
+            gone = [Entry(DELETE, each) for each in self._writer.live(latest)]
             return [*gone, *new], written, "OVERWRITE"
 
         self._commit_held(write, made, overwrite=write.overwrite, may_go_on=write.may_go_on)
