@@ -5,6 +5,7 @@
     │   └── FileMissing       1  a path that was read
     ├── Corrupt               1  a metadata file that can't be read
     ├── Refused               1  unsafe or not allowed: nothing was written
+    │   └── Outrun            1  others committed meanwhile: it may be tried again
     ├── StatementFailed       1  SQL that can't be run as written, with its position
     ├── Cancelled             1  somebody stopped it: nothing was written
     ├── UsageError            2  the words of the command don't fit together
@@ -52,6 +53,11 @@ class PaimarkError(Exception):
         self.hint = shortened(redacted(hint))
         super().__init__(self.message)
 
+    @property
+    def said(self) -> str:
+        """Both as one text."""
+        return f"{self.message}. {self.hint}".rstrip()
+
 
 class NotFound(PaimarkError):
     """A table, branch, version or file that was named does not exist."""
@@ -75,6 +81,10 @@ class Refused(PaimarkError):
     """A change that would be unsafe or is not allowed: nothing was written."""
 
     label = "Refused"
+
+
+class Outrun(Refused):
+    """Others committed meanwhile what a commit relied on. Nothing was committed."""
 
 
 class StatementFailed(PaimarkError):
@@ -138,3 +148,18 @@ def hints_in_messages() -> Iterator[None]:
         if error.hint:
             error.args = (f"{error.message}. {error.hint}",)
         raise
+
+
+@contextmanager
+def before_commit() -> Iterator[None]:
+    """Of an error within it is certain that nothing was committed: see `is_uncommitted`."""
+    try:
+        yield
+    except BaseException as error:
+        error.__dict__["is_uncommitted"] = True
+        raise
+
+
+def is_uncommitted(error: BaseException) -> bool:
+    """Whether it is certain that what failed so has committed nothing; false for most errors."""
+    return "is_uncommitted" in error.__dict__

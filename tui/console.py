@@ -133,7 +133,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         if self._start_engine:
             self.session.room.warm_up(
                 lambda took: post(self, lambda: self.note(f"Spark is ready after {seconds(took)}", "good")),
-                lambda error: post(self, lambda: self.say(f"{error.message}. {error.hint}", "bad")),
+                lambda error: post(self, lambda: self.say(error.said, "bad")),
             )
         threading.Thread(target=self._rescue_texts, name="paimark-rescue", daemon=True).start()
         if self.session.settings.offers_tour:

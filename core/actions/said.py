@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from paimark.core.actions.plan import Item
-from paimark.core.errors import Corrupt, NotFound
+from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import MOST_NAMES, age, counted, listed, minute
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import keeps_from_stock
@@ -148,6 +148,24 @@ def job_that_writes(files: Files, root: Root, after: int = 0) -> Writer | None:
     return _newest_writer(
         files, root, lambda user: user.startswith(STREAM_USER) or not user.startswith(COMMIT_USER), after
     )
+
+
+def outrun(files: Files, root: Root, message: str, *, snapshots_gone: bool = False) -> Refused:
+    """The error of a change that others came before: who they are, and what to do.
+
+    With `snapshots_gone` an expiry took snapshots that it needed.
+    """
+    if snapshots_gone:
+        name = f"{root.label} of {root.table.full_name}"
+        return Refused(
+            f"Snapshots of {name} expired while it was changed",
+            "Nothing was committed. Let it keep more snapshots meanwhile (snapshot.num-retained.min, max).",
+        )
+    writer = job_that_writes(files, root)
+    if writer is None:
+        return Refused(message, "Nothing was committed: make a new plan.")
+    who = writer.job or writer.engine
+    return Refused(message, f"Nothing was committed. {who} writes to it: try again, or pause that meanwhile.")
 
 
 def may_be_overwritten(files: Files, root: Root, now: int) -> list[Item]:

@@ -164,11 +164,10 @@ def print_rows(
     names: Sequence[str],
     rows: Iterable[Sequence[object]],
     *,
-    null: str = "",
     measured: int = MEASURED,
 ) -> None:
-    """Write all rows to stdout in the chosen format. `null` and `measured`: see `TableRows`."""
-    writer = row_writer(options, names, null=null, measured=measured)
+    """Write all rows to stdout in the chosen format. `measured`: see `TableRows`."""
+    writer = row_writer(options, names, measured=measured)
     writer.write(rows)
     writer.close()
 

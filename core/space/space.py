@@ -30,10 +30,12 @@ from paimark.core.table.records import TableSchema
 from paimark.core.verify.located import Located, NeededFile, iceberg_files, locate
 from paimark.core.verify.needed_files import TableNeeds, needs_of
 from paimark.core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
-from paimark.core.verify.versions import versions
+from paimark.core.verify.versions import Versions, versions
 
 DAY_MS = 24 * 3600 * 1000
 _TOLD_EVERY = 200
+# How often files are counted beside a job whose snapshots expire all the time.
+_TRIES = 5
 # Files that no version needs, and that are of use all the same.
 _KEPT = ("records", "iceberg")
 
@@ -46,12 +48,28 @@ def space(
 ) -> SpaceReport:
     """Count who holds the bytes of a table. `branch` is the one whose buckets are counted, None for main.
 
-    It reads every list and manifest once and lists every directory; it writes nothing. It skips unreadable
-    metadata, and `tells_orphans` is False then. Raises `NotFound`, `Corrupt`, `Unavailable`.
+    It reads every list and manifest and lists every directory, again if versions expired meanwhile; it writes
+    nothing. It skips unreadable metadata, and `tells_orphans` is False then. Raises `NotFound`, `Corrupt`,
+    `Unavailable`.
     """
+    for _ in range(_TRIES - 1):
+        there = versions(context.files, table)
+        report = _counted(context, table, branch, there, progress)
+        if not report.missing or not _has_expired(context.files, table, there):
+            return report
+    return _counted(context, table, branch, versions(context.files, table), progress)
+
+
+def _has_expired(files: Files, table: TablePath, there: Versions) -> bool:
+    """Whether a version has gone since, so that missing files may be its own."""
+    return not {each.path for each in there.all} <= {each.path for each in versions(files, table).all}
+
+
+def _counted(
+    context: Context, table: TablePath, branch: str | None, there: Versions, progress: Callable[[str], None]
+) -> SpaceReport:
     files = context.files
     root = branch_root(files, table, branch)
-    there = versions(files, table)
     rows = holders(files, table, there)
     powerless = guard_tags.repair_needed(files, table).paths
     needs = needs_of(files, table, there, progress)

@@ -14,7 +14,14 @@ from typing import Literal
 
 import msgspec
 
-from paimark.core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
+from paimark.core.errors import (
+    Cancelled,
+    Outrun,
+    PaimarkError,
+    StatementFailed,
+    Unavailable,
+    is_uncommitted,
+)
 from paimark.core.redaction import HidesSecrets
 from paimark.core.table.commits import Overwritten
 from paimark.core.table.lineage.notes import Note
@@ -329,6 +336,7 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     """The statement failed. `position` is a character offset in its text.
 
     `was_killed`: a person ended the engine before it answered, so a store may still get a request of it.
+    `is_uncommitted`: it is certain that nothing was committed; `is_outrun`: because others committed.
     """
 
     message: str
@@ -336,6 +344,8 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
     position: int | None = None
     cause: Cause = "statement"
     was_killed: bool = False
+    is_uncommitted: bool = False
+    is_outrun: bool = False
 
     @classmethod
     def of(cls, error: PaimarkError, position: int | None = None) -> Failed:
@@ -343,7 +353,14 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
         if isinstance(error, StatementFailed):
             position = error.position
         causes = (cause for cause, kind in _ERRORS.items() if isinstance(error, kind))
-        return cls(error.message, error.hint, position, next(causes, "statement"))
+        return cls(
+            error.message,
+            error.hint,
+            position,
+            next(causes, "statement"),
+            is_uncommitted=is_uncommitted(error),
+            is_outrun=isinstance(error, Outrun),
+        )
 
     def error(self) -> PaimarkError:
         """The error for the caller to raise."""

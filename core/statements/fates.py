@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.said import outrun
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.figures import duration
 from paimark.core.spark.protocol import Failed
@@ -15,6 +16,9 @@ from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.commits import Fate, Landed, find_commit, overwritten
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot
+
+# What Spark says of a file that it can't read.
+_READ = "while reading file"
 
 
 def require_commit(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:
@@ -53,6 +57,15 @@ def may_still_commit(event: Failed, context: Context, root: Root) -> Exception |
         "but the store may still commit them",
         f"Look at the rows {passed} from now, before you run it again.",
     )
+
+
+def said_outrun(event: Failed, files: Files, root: Root, fate: Fate) -> Failed:
+    """As told; of a statement that others came before, or an expiry, with what to do about them."""
+    is_lost = bool(fate.expired) and (event.is_outrun or _READ in event.message)
+    if not (is_lost or event.is_outrun):
+        return event
+    error = outrun(files, root, event.message, snapshots_gone=is_lost)
+    return replace(event, message=error.message, hint=error.hint)
 
 
 def not_committed(event: Failed) -> PaimarkError:

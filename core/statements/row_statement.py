@@ -20,7 +20,6 @@ from paimark.core.actions.checks import (
     integer_argument,
     read_only_refusals,
     require_allowed,
-    require_unmoved,
 )
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups import items_of
@@ -28,7 +27,7 @@ from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
-from paimark.core.actions.said import may_be_overwritten
+from paimark.core.actions.said import may_be_overwritten, outrun
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
@@ -48,6 +47,7 @@ from paimark.core.statements.fates import (
     not_committed,
     reporting_interrupts,
     require_commit,
+    said_outrun,
     unknown,
 )
 from paimark.core.storage.files import Files
@@ -231,8 +231,9 @@ class RowStatement(ABC):
         state = self._state(context.files, self._head_of(plan))
         root, schema, head = state.root, state.schema, state.head
         pinned: str | None = None
-        if self.removes_rows:
-            require_unmoved(self.table, plan, state.fingerprint)
+        if self.removes_rows and state.fingerprint != plan.fingerprint:
+            name = f"{root.label} of {self.table.full_name}"
+            raise outrun(context.files, root, f"{name} moved since the plan was made")
         if self.removes_rows or _has_one_writer(schema):
             # Two writers at once could put one key into two buckets.
             pinned = head.data.decode() if head else ""
@@ -253,8 +254,9 @@ class RowStatement(ABC):
                         if event.cause == "overwritten":
                             raise event.error()
                         fate = find_commit(context.files, root, inserting.commit_user, newest)
-                        if fate.snapshot is None and fate.landed is Landed.NO:
-                            raise may_still_commit(event, context, root) or not_committed(event)
+                        if fate.snapshot is None and (event.is_uncommitted or fate.landed is Landed.NO):
+                            told = said_outrun(event, context.files, root, fate)
+                            raise may_still_commit(event, context, root) or not_committed(told)
                         if fate.snapshot is None:
                             raise unknown(event, root, fate)
                         answer = TaskResult((), fate.snapshot.id)

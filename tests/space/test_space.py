@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -15,12 +16,15 @@ from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import action
 from paimark.core.space.report import SpaceReport, SpaceRow, sentences
 from paimark.core.space.space import space
+from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, context_on, done
 from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE
 from tests.actions.taking_over import branched
 from tests.long import unhurried
+from tests.storage.wrapped import Wrapped
 
 DELETABLE = ("savepoint", "tag", "branch", "past")
 
@@ -60,6 +64,25 @@ def test_rows_say_what_their_deletion_frees(random: Random) -> None:
         report = assert_exact(context_on(warehouse), TABLE)
         # Manifests of these histories say one byte of files of any size.
         assert report.files == sum(1 for each in (warehouse / TABLE.directory).rglob("*") if each.is_file())
+
+
+class Expiring(Wrapped):
+    """A store in which snapshots expire once, right before the manifests are listed."""
+
+    def __init__(self, inner: Files, expire: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._left = [expire]
+
+    def entries(self, path: str) -> list[DirectoryEntry]:
+        if path.endswith("/manifest") and self._left:
+            self._left.pop()()
+        return self.inner.entries(path)
+
+
+def test_what_expires_meanwhile_is_not_missing(context: Context, warehouse: Path) -> None:
+    there = Expiring(context.files, lambda: done(context, "expire-snapshots", retain_last=2))
+    assert space(context_on(warehouse, there), ORDERS).missing == 0
+    assert len(Lineage(context.files, ORDERS.root()).snapshot_ids()) == 2
 
 
 def test_every_kind_of_row_adds_up_to_what_is_there(context: Context, warehouse: Path) -> None:

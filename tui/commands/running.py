@@ -51,7 +51,7 @@ class OwnCommands:
         try:
             words = filled(command, values_of(self._session.settings, self._tabs.target, row, name))
         except PaimarkError as error:
-            self._say(f"{error.message}. {error.hint}", "warn")
+            self._say(error.said, "warn")
             return
         if command.entry.confirm:
             question = ConfirmScreen(
@@ -69,7 +69,7 @@ class OwnCommands:
         except SuspendNotSupported:
             self._say("This terminal can't be lent to a program", "bad")
         except PaimarkError as error:
-            self._say(f"{error.message}. {error.hint}", "bad")
+            self._say(error.said, "bad")
         else:
             self._say(f"{command.title} {how_it_ended(code)}", "good" if code == 0 else "warn")
 

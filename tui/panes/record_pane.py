@@ -25,7 +25,7 @@ from paimark.tui.records.sources import GridColumn, RecordKey, RowSource, tuples
 from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.look import look_of, put_look
+from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.widgets.lines import Column
 from paimark.tui.work.background import Slot, ThreadReport
@@ -192,7 +192,7 @@ class RecordPane(Column, Generic[S]):
         self._show(loaded)
         if is_first:
             self._kept_look = self.session.memory.look(loaded.opened.target.table, self.TITLE.lower())
-            put_look(self.grid, self._kept_look)
+            _put_look(self.grid, self._kept_look)
         self._go()
         self.post_message(self.Changed(self))
 
@@ -404,7 +404,7 @@ class RecordPane(Column, Generic[S]):
         """Remember the layout of the columns and the sorting, if they have changed."""
         if self.target is None or not self.is_of(self.target):
             return
-        look = look_of(self.grid)
+        look = _look_of(self.grid)
         if look != self._kept_look:
             self._kept_look = look
             self.session.memory.keep_look(self.target.table, self.TITLE.lower(), look)
@@ -412,3 +412,22 @@ class RecordPane(Column, Generic[S]):
     def moved(self) -> bool:
         """The cursor is on another row; return whether its details are already known."""
         return True
+
+
+def _look_of(grid: RecordGrid) -> GridLook:
+    layout, order, names = grid.shown_columns.layout, grid.order, grid.shown_columns.names
+    return GridLook(
+        layout.order,
+        tuple(sorted(layout.hidden)),
+        dict(layout.widths),
+        "" if order.column is None else names[order.column],
+        order.descending,
+    )
+
+
+def _put_look(grid: RecordGrid, look: GridLook) -> None:
+    """Restore the settings; columns that no longer exist are ignored."""
+    grid.lay_out(ColumnLayout(look.order, frozenset(look.hidden), look.widths))
+    names = grid.shown_columns.names
+    if look.sort and look.sort in names:
+        grid.sort_by(names.index(look.sort), descending=look.descending)

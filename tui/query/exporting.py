@@ -83,7 +83,7 @@ class Exporting:
 
     def _failed(self, error: PaimarkError) -> None:
         self.export = None
-        self._ended(f"{error.message}. {error.hint}".strip(), "bad")
+        self._ended(error.said, "bad")
 
 
 def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: Sequence[str]) -> int:

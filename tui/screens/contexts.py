@@ -58,7 +58,7 @@ def _open(session: Session, word: str, say: Say, go: Callable[[Settings], None])
         require_place(settings)
         go(settings)
     except PaimarkError as error:
-        say(f"{error.message}. {error.hint}".rstrip(), "bad")
+        say(error.said, "bad")
 
 
 def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None]) -> None:
@@ -69,7 +69,7 @@ def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None
     try:
         go(_settings_of(session.settings.flags or Flags(), name))
     except PaimarkError as error:
-        say(f"{error.message}. {error.hint}".rstrip(), "bad")
+        say(error.said, "bad")
 
 
 def why_not_now(session: Session) -> str:

@@ -147,7 +147,7 @@ class Tour:
 
     def _cannot(self, error: PaimarkError) -> None:
         self.leave()
-        self._say(f"{error.message}. {error.hint}", "warn")
+        self._say(error.said, "warn")
 
     def _show(self) -> TourBar:
         if self._bar is None:

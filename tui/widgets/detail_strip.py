@@ -39,11 +39,11 @@ class Detail(msgspec.Struct, frozen=True):
 
 
 class Fact(NamedTuple):
-    """A field of a record. `value` is as JSON has it; None if that is the text."""
+    """A field of a record. `value` is as JSON has it; left out if that is the text."""
 
     name: str
     text: str
-    value: object = None
+    value: object = ...
 
     @classmethod
     def moment(cls, name: str, epoch_ms: int, now_ms: int) -> Fact:
@@ -61,7 +61,7 @@ class Fact(NamedTuple):
 def described(title: str, facts: Iterable[Fact]) -> Detail:
     """The facts that have a text."""
     known = [each for each in facts if each.text]
-    values = tuple(each.text if each.value is None else each.value for each in known)
+    values = tuple(each.text if each.value is ... else each.value for each in known)
     return Detail(title, tuple((each.name, each.text) for each in known), values=values)
 
 

@@ -268,7 +268,7 @@ def farewell(title: str, table: str, end: End | None) -> str:
     error = end.error
     if error is None or isinstance(error, Cancelled):
         return f"{title} was stopped: nothing was changed"
-    why = f"{error.message}. {error.hint}".rstrip()
+    why = error.said
     if isinstance(error, _COMPLETE):
         return f"{title}: {why}"
     if not end.is_left:

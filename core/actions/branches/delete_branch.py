@@ -70,6 +70,7 @@ from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
+from paimark.core.table.commits import only_compacted_since
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.lineage import Lineage
@@ -83,7 +84,7 @@ from paimark.core.table.lineage.main_branch import (
 )
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, point_of
 
 _DELETES = "deletes what only the branch keeps"
 
@@ -389,7 +390,10 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
     commits = commits_between(start, head.snapshot)
     if commits.number <= 0:
         return [name_lost(root.label, "main has all its commits"), no_way]
-    text = f"{commits.said('its', unit, context.clock())}: they were not merged into main"
+    if only_compacted_since(Lineage(context.files, root), point_of(start), head.snapshot):
+        return [name_lost(root.label, "main has all its commits but compactions"), no_way]
+    were = "it was" if commits.number == 1 else "they were"
+    text = f"{commits.said('its', unit, context.clock())}: {were} not merged into main"
     return [commits.item(text, "branch-commits-gone", unit), no_way]
 
 

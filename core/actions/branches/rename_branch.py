@@ -111,12 +111,8 @@ class RenameBranch(RootMove[RenameBranchState]):
         return cls(work, RenameBranchState(root.label, str(work.plan.arguments["to"])))
 
     @property
-    def source(self) -> Root:
-        return self.work.table.root(self.state.name)
-
-    @property
-    def target(self) -> Root:
-        return self.work.table.root(self.state.to)
+    def names(self) -> tuple[str | None, str | None]:
+        return self.state.name, self.state.to
 
     def swap(self) -> None:
         return None

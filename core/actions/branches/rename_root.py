@@ -58,13 +58,18 @@ class RootMove(Change[S]):
 
     @property
     @abstractmethod
-    def source(self) -> Root:
-        """The root under its old name."""
+    def names(self) -> tuple[str | None, str | None]:
+        """The old name, and the new one."""
 
     @property
-    @abstractmethod
+    def source(self) -> Root:
+        """The root under its old name."""
+        return self.work.table.root(self.names[0])
+
+    @property
     def target(self) -> Root:
         """The root under its new name."""
+        return self.work.table.root(self.names[1])
 
     @abstractmethod
     def swap(self) -> Swap | None:

@@ -17,7 +17,7 @@ from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap
 from paimark.core.errors import Refused
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SCHEMA_PREFIX, Root
+from paimark.core.table.layout import SCHEMA_PREFIX
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 
 
@@ -40,12 +40,8 @@ class RetireBranch(RootMove[MovedRoot]):
         return cls(work, edit)
 
     @property
-    def source(self) -> Root:
-        return self.work.table.root(self.state.before)
-
-    @property
-    def target(self) -> Root:
-        return self.work.table.root(self.state.after)
+    def names(self) -> tuple[str | None, str | None]:
+        return self.state.before, self.state.after
 
     def swap(self) -> Swap:
         data = (self.state.schema or "").encode()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from typing import Literal
 
@@ -106,18 +106,13 @@ def standing(context: Context, owner: Owner, token: str) -> Standing:
     return "running" if lives(owner.pid, owner.process_start) else "gone"
 
 
-def silent(
-    context: Context,
-    table: TablePath,
-    tokens: Collection[str],
-    wait: Callable[[float], None] = time.sleep,
-) -> set[str]:
+def silent(context: Context, table: TablePath, tokens: Collection[str]) -> set[str]:
     """Watch the holders of these tokens for `Context.watch_for` seconds; return those without a sign."""
     still = {token: _pulse(context, table, token) for token in tokens}
     for _ in range(_LOOKS):
         if not still:
             break
-        wait(context.watch_for / _LOOKS)
+        time.sleep(context.watch_for / _LOOKS)
         still = {token: seen for token, seen in still.items() if _pulse(context, table, token) == seen}
     return set(still)
 

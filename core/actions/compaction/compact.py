@@ -19,8 +19,8 @@ from paimark.core.actions.compaction.survey import Survey, survey
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
-from paimark.core.actions.said import may_be_overwritten, nothing_lost, stock_writer
-from paimark.core.errors import Cancelled, FileMissing, Refused, Unavailable
+from paimark.core.actions.said import may_be_overwritten, nothing_lost, outrun, stock_writer
+from paimark.core.errors import Cancelled, FileMissing, Outrun, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
@@ -122,8 +122,10 @@ def committed(
     try:
         with engine_of(context) as engine:
             answer = answer_of(engine, order, progress)
-    except (Cancelled, Refused, Unavailable):
+    except (Cancelled, Refused, Unavailable) as error:
         if (made := find_commit(context.files, root, user, after).snapshot) is None:
+            if isinstance(error, Outrun):
+                raise outrun(context.files, root, error.message) from error
             raise
         return made, ""
     fate = find_commit(context.files, root, user, after)

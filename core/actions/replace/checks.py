@@ -13,6 +13,8 @@ from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, unwritable_paths
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
+from paimark.core.actions.row_checks.checking import is_checked
+from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.paths import unwritable
@@ -24,19 +26,39 @@ from paimark.core.table.reading import numbered
 from paimark.core.table.records import TableSchema
 
 
+def head_of(branch: RootState) -> dict[str, str | int | bool | None]:
+    """The arguments of a plan by which the branch's newest snapshot is found again."""
+    if branch.head is None:
+        return {}
+    return {"branch_head": branch.head.snapshot.id, "branch_digest": fingerprint(branch.head.data)}
+
+
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
-    """Survey the takeover again. Raises `Refused`, with both states, when it differs from the plan's."""
+    """Survey the takeover again. Raises `Refused`, with both states, when it differs from the plan's.
+
+    Jobs may have committed to the branch since, unless the plan is of exactly what the branch had.
+    """
     files, seen = context.files, str(plan.arguments["seen"])
     try:
         branch = branch_root(files, table, str(plan.arguments["name"]))
-        takeover = survey_takeover(files, main_root(files, table), branch)
+        takeover = survey_takeover(files, main := main_root(files, table), branch)
     except NotFound as error:
         raise moved(table, seen, error.message) from error
-    if takeover.fingerprint != plan.fingerprint:
-        raise moved(table, seen, takeover.description)
+    if takeover.fingerprint != plan.fingerprint and not _only_branch_went_on(files, plan, takeover):
+        raise moved(table, seen, takeover.description, job_that_writes(files, main))
     raise_first(clash_refusals(takeover))
     require_newest(files, branch)
     return takeover
+
+
+def _only_branch_went_on(files: Files, plan: Plan, now: Takeover) -> bool:
+    then, head = plan.arguments.get("branch_head"), now.branch.head
+    if is_checked(plan) or plan.arguments.get("up_to") is not None or now.lasting != plan.lasting:
+        return False
+    if not isinstance(then, int) or head is None or head.snapshot.id < then:
+        return False
+    data = read_if_there(files, now.branch.root.snapshot(then))
+    return data is not None and fingerprint(data) == plan.arguments.get("branch_digest")
 
 
 def require_free(context: Context, takeover: Takeover, replacement: Replacement) -> None:
@@ -73,7 +95,8 @@ def require_still(hold: Hold, replacement: Replacement, progress: Progress, *, e
     )
     stayed = branch.head is not None and branch.head.snapshot.id == replacement.branch_head
     if not is_same_main or not _went_on(files, replacement, branch) or (exactly and not stayed):
-        raise moved(table, replacement.seen, f"{main.description} and {branch.description}")
+        writer = None if is_same_main else job_that_writes(files, between.main)
+        raise moved(table, replacement.seen, f"{main.description} and {branch.description}", writer)
     refusals = moving_refusals(context, between.main)
     if replacement.drops_previous:
         takeover = survey_takeover(files, between.main, between.branch)

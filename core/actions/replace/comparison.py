@@ -9,6 +9,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Refusal
 from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.said import Writer
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -46,6 +47,12 @@ class Takeover:
     @property
     def fingerprint(self) -> str:
         return fingerprint(self.main.fingerprint, self.branch.newest)
+
+    @property
+    def lasting(self) -> str:
+        """The fingerprint of what stays while jobs commit to the branch."""
+        branch = self.branch
+        return fingerprint(self.main.fingerprint, branch.root.directory, str(branch.schema_id), branch.schema)
 
     @property
     def description(self) -> str:
@@ -103,13 +110,14 @@ def savepoints_held_alone(files: Files, root: Root, besides: Root | None = None)
     return [each for each in own if each not in held]
 
 
-def moved(table: TablePath, was: str, now: str) -> Refused:
-    """The refusal that names both states."""
+def moved(table: TablePath, was: str, now: str, writer: Writer | None = None) -> Refused:
+    """The refusal that names both states. `writer` must rest before main can be another."""
     if was == now:
         now = "there still, with another schema or other files"
+    rest = f" {writer.job or writer.engine} writes to main: pause it, and" if writer else ""
     return Refused(
         f"{table.full_name} moved since the plan was made: then {was}, now {now}",
-        "Nothing was changed: make a new plan.",
+        f"Nothing was changed.{rest} make a new plan." if rest else "Nothing was changed: make a new plan.",
     )
 
 

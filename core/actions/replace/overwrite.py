@@ -33,6 +33,7 @@ from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.table.definition.file_sizes import unit_of
+from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
@@ -112,7 +113,8 @@ class OverwriteMain(RewriteByBranch):
         _as_planned(self.work)
 
     def rows(self, start: RewriteBase) -> QueryRows:
-        return rows_of(self.source, snapshot_of(self.state.head))
+        is_free = not is_checked(self.work.plan) and not hides_written_rows(start.schema)
+        return rows_of(self.source, snapshot_of(self.state.head), replaces_later=is_free)
 
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"
@@ -128,7 +130,7 @@ class OverwriteMain(RewriteByBranch):
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         return Done(
             message=f"Gave main of {plan.table} the rows of branch {name}, as snapshot {made.id}",
-            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),),
+            items=self.kept_and_replaced(),
             result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",

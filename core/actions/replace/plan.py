@@ -13,7 +13,7 @@ from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
 from paimark.core.actions.protection_guard import leaving
-from paimark.core.actions.replace.checks import clash_refusals, loss_refusals, moving_refusals
+from paimark.core.actions.replace.checks import clash_refusals, head_of, loss_refusals, moving_refusals
 from paimark.core.actions.replace.comparison import Takeover, unreadable_refusals
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.pause import cleanings_to_stop
@@ -69,8 +69,10 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
             "drop_previous": drops_previous,
             "archive": archive,
             "seen": takeover.description,
+            **head_of(takeover.branch),
         },
         fingerprint=takeover.fingerprint,
+        lasting=takeover.lasting,
         items=(
             *cleanings_to_stop(context.files, main.root),
             *_lost(context, takeover, freed, drops_previous=drops_previous),

@@ -2,8 +2,9 @@
 
 It is main for most, and called so here; a merge and an undo can be of another branch.
 
-A job may commit to main while rows are written. Rows that are only added are then committed on its commit;
-others are written again. A savepoint keeps the state right before the commit, like the first one before.
+A job may commit to main while rows are written. Rows that are only added, or that take the place of all
+others, are then committed on its commit; others are written again. A savepoint keeps the state right before
+the commit, like the first one before.
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.change.landing import find_commit, hold_expiry, release_expiry
 from paimark.core.actions.checks import require_unmoved
 from paimark.core.actions.context import Remark
-from paimark.core.actions.plan import Plan, Step
-from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
+from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.rewrite.spark_rewrite import (
+    QueryRows,
+    RewriteBase,
+    keep_safe,
+    rewrite,
+    saved,
+    start_of,
+)
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
 from paimark.core.actions.said import job_that_writes, place_of
 from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.core.figures import counted
 from paimark.core.once import once
 from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.layout import Root
@@ -255,6 +264,16 @@ class RewriteMain(Change[S]):
             f"{name} moved each of the {_TRIES} times that its rows were written",
             f"Nothing was committed. Pause {who} meanwhile, and make a new plan.",
         )
+
+    def kept_and_replaced(self) -> tuple[Item, ...]:
+        """Once finished: what keeps the earlier main, with what others committed since the plan."""
+        kept = Item("keeps", f"main until now, as savepoint {self.safety}")
+        before, planned = self.before, self.work.plan.main_at
+        later = 0 if before is None or planned is None else before.id - planned.id
+        if later <= 0 or before is None or saved(self.work.files, self.root, before.id) != self.safety:
+            return (kept,)
+        since = f"{counted(later, 'commit')} since the plan, too, from the newest rows: the savepoint has "
+        return (Item("loses", since + ("it" if later == 1 else "them"), "commits-leave-main"), kept)
 
     @abstractmethod
     def record(self, hold: Hold) -> None:

@@ -23,7 +23,7 @@ from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
 from paimark.core.actions.said import place_of
 from paimark.core.config import Settings
-from paimark.core.errors import Cancelled, FileMissing, PaimarkError, Refused, Unavailable
+from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
@@ -86,7 +86,8 @@ class QueryRows:
     Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. Rows that are only
     added are the same whatever others commit meanwhile. With `changed_sql`, as in `Write`, rows are the same
     unless others commit to the keys that it tells. If main's rows with these `is_checked`, others must not
-    commit meanwhile.
+    commit meanwhile. With `replaces_later` these are all rows of the table, instead of what others commit
+    meanwhile too.
     """
 
     versions: Mapping[str, Version]
@@ -97,11 +98,13 @@ class QueryRows:
     changed_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_checked: bool = False
+    replaces_later: bool = False
 
     @property
     def may_go_on(self) -> bool:
         """Whether main may go on while they are written, so that only the commit is tried again."""
-        return not self.is_checked and (not self.overwrite or self.changed_sql is not None)
+        stays = not self.overwrite or self.changed_sql is not None or self.replaces_later
+        return not self.is_checked and stays
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
@@ -128,9 +131,10 @@ def version_of(root: Root, snapshot: Snapshot) -> Version:
     return Version(root.branch, snapshot.to_json().decode())
 
 
-def rows_of(root: Root, snapshot: Snapshot) -> QueryRows:
+def rows_of(root: Root, snapshot: Snapshot, *, replaces_later: bool = False) -> QueryRows:
     """All rows of a snapshot, as the new rows of the whole table."""
-    return QueryRows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
+    versions = {"__paimark_then": version_of(root, snapshot)}
+    return QueryRows(versions, "SELECT * FROM __paimark_then", True, replaces_later=replaces_later)
 
 
 def no_rows(start: RewriteBase) -> QueryRows:
@@ -293,5 +297,6 @@ def _answers(engine: Engine, task: ActionTask, progress: Progress) -> Generator[
                 tenths = event.done * 10 // event.total
                 progress(Counting(f"{event.done} of {event.total} tasks"))
             elif isinstance(event, Failed):
-                kind = _Killed if event.was_killed else _KINDS.get(event.cause, Refused)
+                otherwise = Outrun if event.is_outrun else Refused
+                kind = _Killed if event.was_killed else _KINDS.get(event.cause, otherwise)
                 raise kind(event.message, event.hint)

@@ -36,6 +36,7 @@ from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.file_sizes import unit_of
+from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.manifests.files import size_of
@@ -142,7 +143,8 @@ class Rollback(RewriteMain[RollbackState]):
         return definition_of(self.state.new_schema)
 
     def rows(self, start: RewriteBase) -> QueryRows:
-        return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
+        root, version = self.work.table.root(self.state.version_root), snapshot_of(self.state.version)
+        return rows_of(root, version, replaces_later=not hides_written_rows(start.schema))
 
     def safety_comment(self) -> str:
         return f"before rollback to {self.work.plan.arguments['to']}"
@@ -166,7 +168,7 @@ class Rollback(RewriteMain[RollbackState]):
         plan, (before, new) = self.work.plan, self.moved
         return Done(
             message=f"Gave main of {plan.table} the rows of {self.state.name}, as snapshot {new.id}",
-            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),),
+            items=self.kept_and_replaced(),
             result={
                 "snapshot_id": new.id,
                 "rolled_back_to": snapshot_of(self.state.version).id,

@@ -289,7 +289,7 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     data, [record] = read_if_there(files, tag_path), files.read_many([path])
     tag = None if data is None else Tag.from_json(data, tag_path)
     is_live = tag is not None and read_if_there(files, root.snapshot(tag.id)) == data
-    if record is not None and not is_live:
+    if (record is None and tag is None) or (record is not None and not is_live):
         return
     what = f"savepoint {savepoint_id}" if record is not None else f"tag {name}"
     if tag is not None and (branch := _branch_of(files, root, name, tag)):
@@ -308,7 +308,7 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     # Without the record the list's name is unknown; `verify` lists it and files of the tag as orphans.
     if record is not None:
         files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
-    progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))
+    progress(f"took back savepoint {savepoint_id}, which nothing needs now")
 
 
 def _branch_of(files: Files, main: Root, name: str, tag: Tag) -> str:

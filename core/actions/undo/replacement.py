@@ -63,7 +63,8 @@ class Reversal:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.operation.token, self.main.newest, self.previous.fingerprint)
+        """What jobs commit to the branch that is main stays there, so it does not count."""
+        return fingerprint(self.operation.token, self.main.root.directory, self.previous.fingerprint)
 
     @property
     def description(self) -> str:

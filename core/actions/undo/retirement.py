@@ -22,7 +22,7 @@ from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.layout import SCHEMA_PREFIX, TablePath
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.table.lineage.main_branch import main_branch_name
 from paimark.core.text import lowered
@@ -80,12 +80,8 @@ class UndoRetirement(RootMove[Operation]):
         return now
 
     @property
-    def source(self) -> Root:
-        return self.work.table.root(self._edit.after)
-
-    @property
-    def target(self) -> Root:
-        return self.work.table.root(self._edit.before)
+    def names(self) -> tuple[str | None, str | None]:
+        return self._edit.after, self._edit.before
 
     def swap(self) -> Swap | None:
         if self._edit.schema is None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Protocol
 
 from paimark.core.actions.context import Context, Counting, Remark, open_context
 from paimark.core.cli.options import GlobalOptions
@@ -38,16 +37,23 @@ from paimark.core.text import clean_text, cut
 from paimark.core.working_directory import absolute
 
 
-class RowSink(Protocol):
-    """Takes the rows of a statement: `begin` with the columns, `add` batches, then `finish`."""
+class RowSink:
+    """Takes the rows of a statement: `begin` with the columns, `add` batches, then `finish`.
 
-    def begin(self, columns: Columns) -> None: ...
+    This one drops them: for a statement whose rows nobody wants.
+    """
 
-    def add(self, batch: Batch) -> None: ...
+    def begin(self, columns: Columns) -> None:
+        pass
 
-    def explain(self, text: str) -> None: ...
+    def add(self, batch: Batch) -> None:
+        pass
 
-    def finish(self) -> None: ...
+    def explain(self, text: str) -> None:
+        """Take an answer in words, in place of rows."""
+
+    def finish(self) -> None:
+        pass
 
     def abandon(self) -> None:
         """Discard an unfinished result. Safe at any time."""

@@ -27,7 +27,7 @@ from paimark.core.export.difference_rows import as_fields, in_short
 from paimark.core.figures import counted
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished, Reading, StageProgress
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Reading, StageProgress
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import find_table
 from paimark.core.travel.diff.diff import Difference, make_difference
@@ -157,8 +157,8 @@ _KEYED = ("change", "key", "changes", "old", "new")
 _COUNTED = ("change", "times", "row")
 
 
-class PrintedDifference:
-    """Rows of a page on stdout, as a `RowSink` takes them."""
+class PrintedDifference(RowSink):
+    """Rows of a page on stdout, with columns of their own. Printed rows can't be taken back."""
 
     def __init__(self, options: GlobalOptions, difference: Difference) -> None:
         self._difference = difference
@@ -169,20 +169,11 @@ class PrintedDifference:
             names = list(_KEYED if keys else _COUNTED)
         self._rows = row_writer(options, names, null="NULL")
 
-    def begin(self, columns: Columns) -> None:
-        """Nothing: the output has its own columns."""
-
     def add(self, batch: Batch) -> None:
         self._rows.write(self._cells(row) for row in self._difference.rows(read_batch(batch)))
 
-    def explain(self, text: str) -> None:
-        """No difference is an EXPLAIN."""
-
     def finish(self) -> None:
         self._rows.close()
-
-    def abandon(self) -> None:
-        """Nothing: printed rows can't be taken back."""
 
     def _cells(self, row: DiffRow) -> list[object]:
         if self._as_json:

@@ -14,7 +14,7 @@ from paimark.core.arrow_values import column_values
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.plans import show_dry_run
-from paimark.core.cli.query.answering import Narrator
+from paimark.core.cli.query.answering import Narrator, RowSink
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Columns
 from paimark.core.text import clean_text
@@ -26,25 +26,6 @@ if TYPE_CHECKING:
 
 # The number of rows that become Python objects at a time.
 _ROWS_AT_ONCE = 4096
-
-
-class NoResult:
-    """Takes the rows of a statement that nobody wants."""
-
-    def begin(self, columns: Columns) -> None:
-        pass
-
-    def add(self, batch: Batch) -> None:
-        pass
-
-    def explain(self, text: str) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def abandon(self) -> None:
-        pass
 
 
 class PrintedResults:
@@ -83,7 +64,7 @@ class PrintedResults:
         self._printed += 1
 
 
-class PrintedResult:
+class PrintedResult(RowSink):
     """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time.
 
     `before` is called before something is printed. One that is listed prints a list also without columns.

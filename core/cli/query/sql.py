@@ -25,7 +25,7 @@ from paimark.core.cli.query.answering import (
     result_path,
     show_events,
 )
-from paimark.core.cli.query.result import NoResult, PrintedResult, PrintedResults
+from paimark.core.cli.query.result import PrintedResult, PrintedResults
 from paimark.core.config import Settings
 from paimark.core.errors import NotFound, Refused, StatementFailed, UsageError
 from paimark.core.spark.client.client import Engine
@@ -243,7 +243,7 @@ def _sink(
     if each.place.count == 1 or _has_rows(each.statement):
         return PrintedResult(options, path)
     # What it did is said on stderr.
-    return NoResult()
+    return RowSink()
 
 
 @contextmanager

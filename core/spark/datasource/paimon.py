@@ -40,7 +40,10 @@ _RETRACTION = re.compile(r"received a \S+ row")
 _UNKNOWN_VECTOR = "Invalid magic number"
 # Options of a table that name a state to read. The scan's snapshot replaces them.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
-LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost."
+LOST_FILE = (
+    "An expiry or a clean-up took it. Run it again, for the versions of then; `paimark verify` says whether "
+    "a version that is left lost it."
+)
 
 
 def open_table(scan: Scan) -> Any:

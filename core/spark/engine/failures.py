@@ -11,7 +11,15 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
+from paimark.core.errors import (
+    Corrupt,
+    NotFound,
+    PaimarkError,
+    Refused,
+    Unavailable,
+    UsageError,
+    is_uncommitted,
+)
 from paimark.core.redaction import redacted
 from paimark.core.spark.datasource.paimon import LOST_FILE
 from paimark.core.spark.datasource.pypaimon_limits import ELSEWHERE
@@ -99,7 +107,7 @@ def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
     for kind, cause in _RAISED.items():
         if f"{kind.__module__}.{kind.__name__}: " in text:
             return Failed(message, hint, cause=cause)
-    return Failed(message, hint, _position(java, sql))
+    return Failed(message, hint, _position(java, sql), is_uncommitted=is_uncommitted(error))
 
 
 def of_partition(told: Failed, schemas: Iterable[TableSchema]) -> Failed:

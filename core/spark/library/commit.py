@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from paimark.core.cancelling import check_cancelled, to_the_end
-from paimark.core.errors import PaimarkError, Refused, Unavailable
+from paimark.core.errors import Outrun, PaimarkError, Refused, Unavailable, before_commit
 from paimark.core.redaction import redacted
 from paimark.core.spark.stores.access import innermost
 from paimark.core.spark.writing.late_commit import FileChanges
@@ -45,7 +45,7 @@ _RESCALED = "Total buckets of partition"
 _ADVICE = "Nothing has changed. Run it again, or raise the table's option commit.max-retries."
 
 
-class Outdated(Refused):
+class Outdated(Outrun):
     """Others replaced meanwhile the files that this commit is to replace. Nothing was committed."""
 
 
@@ -111,10 +111,11 @@ class LibraryCommit:
                     f"It is not known whether the rows were committed to {self._target.name}: {error}",
                     "Look at the rows before you run it again.",
                 ) from error
-            with to_the_end():
-                self._publisher.forget()
-                self._write.delete()
-            raise
+            with before_commit():
+                with to_the_end():
+                    self._publisher.forget()
+                    self._write.delete()
+                raise
         if made is not None:
             note_last(self._files, self._target.root, made.snapshot.id, made.snapshot_json)
         return made
@@ -294,7 +295,9 @@ def _error_of(name: str, failure: Any) -> PaimarkError:
         return Unavailable(f"The commit can't be prepared: {text}", "Nothing was committed.")
     if text.startswith(_RESCALED):
         return other_buckets(name)
-    outdated = any(said in each for each in _all_texts(failure) for said in _OUTDATED)
-    return (Outdated if outdated else Refused)(
-        f"Paimon does not commit the rows: {text}", "Nothing was committed."
-    )
+    if any(said in each for each in _all_texts(failure) for said in _OUTDATED):
+        return Outdated(
+            f"Others replaced files of {name} meanwhile, as a compaction does",
+            "Nothing was committed: start again.",
+        )
+    return Refused(f"Paimon does not commit the rows: {text}", "Nothing was committed.")

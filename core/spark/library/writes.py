@@ -10,6 +10,7 @@ from msgspec import structs
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
+from paimark.core.errors import Outrun, before_commit
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.library.chains import rehearsed, take_along
@@ -124,6 +125,7 @@ class LibraryWrites:
 
         def fill(write: Any) -> None:
             if target.may_go_on:
+                self._require_known(target)
                 write.changeBeside()
             run(write)
 
@@ -176,9 +178,10 @@ class LibraryWrites:
         return made
 
     def _filled(self, target: WriteTarget, fill: Callable[[Any], None], *, is_partial: bool) -> Any:
-        write = self._checked(target, is_partial=is_partial)
-        fill(write)
-        require_own_files(self.files, target.root, write)
+        with before_commit():
+            write = self._checked(target, is_partial=is_partial)
+            fill(write)
+            require_own_files(self.files, target.root, write)
         return write
 
     def _checked(self, target: WriteTarget, *, is_partial: bool) -> Any:
@@ -187,6 +190,12 @@ class LibraryWrites:
         # The library's tasks look for the newest snapshot themselves, and take LATEST's word.
         require_unchanged(self.files, target)
         return self._begun(target, is_partial=is_partial)
+
+    def _require_known(self, target: WriteTarget) -> None:
+        """Raises `Outrun` if the snapshot whose rows are changed has expired."""
+        if not self.files.exists(target.root.snapshot(target.known)):
+            expired = f"Snapshot {target.known} of {target.root.label} of {target.name} has expired"
+            raise Outrun(expired, "Nothing was committed: start again.")
 
     def _begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
         """Java's `TableWrite`. `is_partial`: an overwrite replaces some partitions only."""

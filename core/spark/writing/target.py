@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from paimark.core.errors import Refused, UsageError
+from paimark.core.errors import Outrun, Refused, UsageError
 from paimark.core.spark.datasource.options import catalog_options
 from paimark.core.spark.datasource.scan import Scan, TableAddress, WarehouseAccess
 from paimark.core.storage.files import Files, read_if_there
@@ -125,9 +125,9 @@ def require_head(files: Files, target: WriteTarget, latest: Snapshot | None) -> 
         raise has_moved(target, expected.id if expected else None, latest.id if latest else None)
 
 
-def has_moved(target: WriteTarget, expected: int | None, newest: int | None) -> Refused:
+def has_moved(target: WriteTarget, expected: int | None, newest: int | None) -> Outrun:
     """Others committed what the rows should have been made from."""
-    return Refused(
+    return Outrun(
         f"{target.root.label} of {target.name} moved while its rows were written: "
         f"snapshot {expected or 'none'}, now {newest or 'none'}",
         "Nothing was committed: start again.",

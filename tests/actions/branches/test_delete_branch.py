@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,16 @@ def test_what_a_branch_was_made_with_is_not_of_its_jobs(context: Context) -> Non
     plan = planned(context, ACTION, name="fix")
     assert codes(plan) == ["name-gone", "final", "stock-unseen"]
     assert texts(plan, "loses") == ["the name only: main has all its commits"]
+
+
+def test_a_compaction_is_no_commit_to_lose(context: Context, orders: Path) -> None:
+    done(context, "create-branch", name="fix", tag="v2")
+    snapshots = orders / "branch/branch-fix/snapshot"
+    newest = json.loads((snapshots / "snapshot-2").read_text())
+    compacted = {**newest, "id": 3, "commitKind": "COMPACT"}
+    (snapshots / "snapshot-3").write_text(json.dumps(compacted))
+    plan = planned(context, ACTION, name="fix")
+    assert texts(plan, "loses") == ["the name only: main has all its commits but compactions"]
 
 
 @pytest.mark.parametrize("keep", [False, True])

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.actions.context import Context
+from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
@@ -152,6 +153,20 @@ def test_a_key_that_it_changes_is_merged_again(
     table.beside.deed = lambda: table.write({left.pop(): 7}) if left else None
     assert table.merge(on_conflict) == 4 and len(table.beside.writes) == 2
     assert table.rows() == merged
+
+
+def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
+    make_table: MakeTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make_table("outrun")
+    monkeypatch.setattr(rewrite_main, "_TRIES", 2)
+    table.beside.deed = lambda: table.write({"a1": 7})
+    with pytest.raises(Refused, match="moved each of the 2 times that its rows were written") as refused:
+        table.merge("main")
+    assert refused.value.hint == "Nothing was committed. Pause pypaimon 2.1.0 meanwhile, and make a new plan."
+    assert table.rows() == BEFORE | {"a1": 7}
+    assert SavepointManager(table.context.files, table.path).ids() == []
+    assert table.context.files.names(f"{table.path.directory}/consumer") == []
 
 
 def test_a_new_conflict_is_refused_and_nothing_is_left(make_table: MakeTable) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,6 @@ from paimark.core.actions.change import driver
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.actions.registry import action
-from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.figures import minute
 from paimark.core.spark.client.client import Engine
@@ -165,49 +165,51 @@ def test_rows_go_back_and_forth_and_nothing_is_lost(with_engine: Context, engine
     assert in_order(at(engine_warehouse, name, 6)) == in_order(then)
 
 
-def test_a_commit_while_the_rows_are_written_is_not_overwritten(
+def test_what_a_job_commits_meanwhile_goes_too_and_is_kept(
     with_engine: Context, engine: Engine, engine_warehouse: Path
 ) -> None:
     table, name = own_table(engine_warehouse, "rolled_raced"), "rolled_raced.orders"
-
-    then, commits = at(engine_warehouse, name, 2), iter([99])
+    before, then = at(engine_warehouse, name, 5), at(engine_warehouse, name, 2)
+    commits = iter([98, 99])
 
     def racing() -> Engine:
         for number in commits:
             commit(engine_warehouse, name, one_row(number))
-            break
         return engine
 
     outcome = rolled_back(replace(with_engine, engine=racing), table, "v2")
 
-    # It was written again on that commit, which a savepoint keeps: the one of the first try has gone.
-    assert outcome.result == {"snapshot_id": 7, "rolled_back_to": 2, "savepoint_id": 2}
+    # Its rows were written once. A savepoint keeps main right before: that of the beginning has gone.
+    assert outcome.result == {"snapshot_id": 8, "rolled_back_to": 2, "savepoint_id": 2}
+    assert [each.text for each in outcome.items] == [
+        "2 commits since the plan, too, from the newest rows: the savepoint has them",
+        "main until now, as savepoint 2",
+    ]
     assert in_order(read_rows(engine_warehouse, name)) == in_order(then)
-    assert 99 in {row["order_id"] for row in at(engine_warehouse, name, 6)}
     [kept] = SavepointManager(with_engine.files, table).all()
-    assert (kept.id, kept.saved_snapshot_id) == (2, 6)
+    assert (kept.id, kept.saved_snapshot_id) == (2, 7)
     assert not Lineage(with_engine.files, table.root()).has_tag("savepoint.1")
     assert with_engine.files.names("rolled_raced.db/orders/consumer") == []
+    done(with_engine, "undo", table=table)
+    rows = read_rows(engine_warehouse, name)
+    assert in_order([each for each in rows if each["order_id"] < 98]) == in_order(before)
+    assert {each["order_id"] for each in rows} >= {98, 99}
 
 
-def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
-    with_engine: Context, engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_definition_that_others_changed_meanwhile_is_not_overtaken(
+    with_engine: Context, engine: Engine, engine_warehouse: Path
 ) -> None:
-    table, name = own_table(engine_warehouse, "rolled_outrun"), "rolled_outrun.orders"
-    monkeypatch.setattr(rewrite_main, "_TRIES", 2)
+    table = own_table(engine_warehouse, "rolled_altered")
 
     def racing() -> Engine:
-        commit(engine_warehouse, name, one_row(99))
+        schemas = engine_warehouse / "rolled_altered.db" / "orders" / "schema"
+        newest = json.loads((schemas / "schema-0").read_text())
+        (schemas / "schema-1").write_text(json.dumps({**newest, "id": 1}))
         return engine
 
-    with pytest.raises(Refused, match="moved each of the 2 times that its rows were written") as refused:
+    with pytest.raises(Refused, match=r"definition of rolled_altered\.orders changed while"):
         rolled_back(replace(with_engine, engine=racing), table, "v2")
-    assert refused.value.hint == "Nothing was committed. Pause pypaimon 2.1.0 meanwhile, and make a new plan."
-    assert Lineage(with_engine.files, table.root()).latest_id() == 7
-    assert 99 in {row["order_id"] for row in read_rows(engine_warehouse, name)}
     assert SavepointManager(with_engine.files, table).ids() == []
-    assert with_engine.files.names("rolled_outrun.db/orders/branch") == []
-    assert with_engine.files.names("rolled_outrun.db/orders/consumer") == []
 
 
 def test_main_that_is_a_branch_is_rolled_back_there(with_engine: Context, engine_warehouse: Path) -> None:

@@ -141,12 +141,26 @@ def test_replaced_undone_and_replaced_again_reads_the_same(context: Context) -> 
     assert main_rows(context) == rows
 
 
-def test_what_moved_since_the_plan_is_refused_with_both_states(context: Context) -> None:
+def test_what_a_job_commits_to_the_branch_after_the_plan_stays_on_it(context: Context) -> None:
     branched(context)
-    done(context, "replace-main-branch", name="fix")
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
     plan = planned(context, "undo")
     add(context, "shop.orders$branch_fix", 101)
-    with pytest.raises(Refused, match=r"then fix at snapshot 3 .* now fix at snapshot 4"):
+    outcome = applied(context, plan)
+    assert [each.text for each in outcome.items] == [
+        "branch fix, with the 1 commit made since it became main: snapshot 4"
+    ]
+    assert main_root(context.files, ORDERS) == ORDERS.root()
+    assert Lineage(context.files, ORDERS.root("fix")).latest_id() == 4
+    assert not context.files.entries(ORDERS.root(str(archive)).directory)
+
+
+def test_an_archive_that_moved_since_the_plan_is_refused_with_both_states(context: Context) -> None:
+    branched(context)
+    archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
+    plan = planned(context, "undo")
+    add(context, f"shop.orders$branch_{archive}", 101)
+    with pytest.raises(Refused, match=r"then fix at snapshot 3 and .* 5, now fix at snapshot 3 and .* 6"):
         applied(context, plan)
     assert main_root(context.files, ORDERS) == ORDERS.root("fix")
 

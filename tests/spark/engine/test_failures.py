@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from paimark.core.spark.datasource.paimon import LOST_FILE
 from paimark.core.spark.engine.failures import failed, sentences
 
 TASK = """
@@ -55,14 +56,14 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
         (
             TASK,
             "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
-            "An expiry or a clean-up took it; `paimark verify` says what is lost.",
+            LOST_FILE,
         ),
         (
             TASK.replace("[Errno 2] No such file or directory: '", "File ").replace(
                 "'\n", " does not exist\n"
             ),
             "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
-            "An expiry or a clean-up took it; `paimark verify` says what is lost.",
+            LOST_FILE,
         ),
         (
             "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "

@@ -136,9 +136,31 @@ def test_others_have_committed_since_the_plan(context: Context, engine: Engine, 
     if keys:
         changes, plan = planned(context, f"DELETE FROM {scene.name} WHERE k = 2")
         scene.commit([[2, 20, "theirs"]])
-        with pytest.raises(StatementFailed, match="moved while its rows were written: snapshot 3, now 4"):
+        with pytest.raises(
+            StatementFailed, match="moved while its rows were written: snapshot 3, now 4"
+        ) as raised:
             changes.apply(context, plan, lambda line: None)
+        writes = "writes to it: try again, or pause that meanwhile."
+        assert raised.value.hint == f"Nothing was committed. pypaimon 2.1.0 {writes}"
         assert (2, 20, "theirs") in scene.rows()
+
+
+def test_snapshots_that_expire_meanwhile_are_said(context: Context, engine: Engine) -> None:
+    """What came since can't be known then; that nothing was committed is."""
+    scene = Scene(context, engine, "expired", bucket="1", keys="k")
+    changes, plan = planned(context, f"DELETE FROM {scene.name} WHERE k = 2")
+
+    def expiring() -> Engine:
+        for number in (3, 4, 5):
+            scene.commit([[number, 0, "theirs"]])
+        done(context, "expire-snapshots", table=scene.table, retain_last=1)
+        return engine
+
+    with pytest.raises(StatementFailed) as raised:
+        changes.apply(replace(context, engine=expiring), plan, lambda line: None)
+    assert raised.value.message == f"Snapshots of main of {scene.name} expired while it was changed"
+    assert raised.value.hint.startswith("Nothing was committed. Let it keep more snapshots meanwhile")
+    assert 2 in {row[0] for row in scene.rows()}
 
 
 def test_a_condition_that_is_null_changes_nothing(context: Context, engine: Engine) -> None:

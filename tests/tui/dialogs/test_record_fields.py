@@ -12,7 +12,7 @@ from paimark.tui.dialogs.record import RecordScreen, as_json, cell_of, is_foldab
 from paimark.tui.panes.snapshots import snapshot_facts
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.tabs import Tab
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, described
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
@@ -138,3 +138,13 @@ async def test_copied_records_of_metadata_have_numbers_and_plain_times(warehouse
         assert records == [16, 20, 20]
         assert (copied[Tab.TAGS]["snapshot"], copied[Tab.SAVEPOINTS]["of snapshot"]) == (4, 4)
         assert copied[Tab.SCHEMA]["columns"] == 3
+
+
+def test_an_unknown_field_without_a_value_is_copied_as_null() -> None:
+    written = {
+        **{"version": 3, "id": 1, "schemaId": 0, "baseManifestList": "a", "deltaManifestList": "b"},
+        **{"commitUser": "u", "commitIdentifier": 1, "commitKind": "APPEND", "timeMillis": 1, "theirs": None},
+    }
+    facts = snapshot_facts(Snapshot.from_json(json.dumps(written).encode(), "s"), 2, "rows")
+    copied = json.loads(as_json(described("snapshot 1", facts)))
+    assert copied["theirs"] is None and copied["schema"] == 0 and "rows" not in copied

@@ -401,7 +401,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
     def _failed_export(self, error: PaimarkError) -> None:
         self._spark = None
         self._tick()
-        self.post_message(StatusShown(f"{error.message}. {error.hint}".strip(), "bad"))
+        self.post_message(StatusShown(error.said, "bad"))
 
     def action_statement(self) -> None:
         if self._looked_up is not None:

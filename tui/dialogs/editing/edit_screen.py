@@ -49,7 +49,7 @@ def open_editing(
         await app.push_screen(screen, lambda outcome: None if outcome is None else closed(outcome))
 
     def failed(error: PaimarkError) -> None:
-        app.post_message(StatusShown(clean_text(f"{error.message}. {error.hint}".rstrip()), "warn"))
+        app.post_message(StatusShown(clean_text(error.said), "warn"))
 
     Slot(app, "edited rows", opened, failed).ask(lambda report: report(find()))
 
@@ -121,7 +121,7 @@ class EditScreen(Dialog[Outcome | None]):
         try:
             act()
         except PaimarkError as error:
-            self._bar.say(clean_text(f"{error.message}. {error.hint}".rstrip()), "warn")
+            self._bar.say(clean_text(error.said), "warn")
             return False
         self._show(self._grid.index or 0)
         return True
@@ -181,7 +181,7 @@ class EditScreen(Dialog[Outcome | None]):
             return
 
         def failed(error: PaimarkError) -> None:
-            self._bar.say(clean_text(f"{error.message}. {error.hint}".rstrip()), "warn")
+            self._bar.say(clean_text(error.said), "warn")
 
         Slot(self.app, "plan of edits", self._plan, failed).ask(
             lambda report: report(read_again(self._session.context, self._target))

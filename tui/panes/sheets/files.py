@@ -123,7 +123,7 @@ class SheetFiles:
             self._write(sheet, path, data)
 
     def _failed(self, error: PaimarkError) -> None:
-        self._say(f"{error.message}. {error.hint}".strip(), "bad")
+        self._say(error.said, "bad")
 
     def _remember(self, file: SqlFile) -> None:
         self._directory = f"{file.path.parent}/"

@@ -339,7 +339,7 @@ class QuerySheet(Column):
         except SuspendNotSupported:
             self.post_message(StatusShown("This terminal can't be lent to an editor", "warn"))
         except PaimarkError as error:
-            self.post_message(StatusShown(f"{error.message}. {error.hint}", "bad"))
+            self.post_message(StatusShown(error.said, "bad"))
         else:
             if text != self.editor.text:
                 self.editor.set_statement(text)
@@ -405,7 +405,7 @@ class QuerySheet(Column):
         rows = [dict(zip(result.names, result.rows.row(index), strict=True)) for index in indexes]
 
         def failed(error: PaimarkError) -> None:
-            self.post_message(StatusShown(f"{error.message}. {error.hint}".rstrip(), "warn"))
+            self.post_message(StatusShown(error.said, "warn"))
 
         async def prepare(sql: str) -> None:
             await self._prepare_somewhere(sql)

@@ -25,13 +25,13 @@ from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
-from paimark.tui.panes.timeline.row_objects import actions_of
 from paimark.tui.panes.timeline.timeline_rows import (
     COLUMNS,
     OLDER,
     TimelineRows,
     View,
     Woven,
+    actions_of,
     detail_of,
     read_past_events,
     unfolded_for,
@@ -263,7 +263,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         try:
             time_ms = read_spoken_time(text, int(time.time() * 1000))
         except PaimarkError as error:
-            self.post_message(StatusShown(f"{error.message}. {error.hint}", "warn"))
+            self.post_message(StatusShown(error.said, "warn"))
             return False
         if loaded is None or loaded.fingerprint is None:
             self.post_message(StatusShown(self._why_no_branches, "warn"))

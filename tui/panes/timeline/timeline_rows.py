@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
@@ -17,8 +17,19 @@ from paimark.core.table.records import Point
 from paimark.core.table.timeline.lanes import FOLDED, Lane, LaneCommit, Opened
 from paimark.core.table.timeline.scene import PastEvent, Scene, newborn_branches
 from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
-from paimark.tui.named_keys import key
+from paimark.tui.named_keys import delete_key, key
 from paimark.tui.panes.record_pane import COUNTED
+from paimark.tui.records.row_actions import (
+    DELETE,
+    PROTECTING,
+    RowAction,
+    RowActions,
+    by_thing,
+    can_act_on,
+    on_branch,
+    on_tag,
+    why_not_saved,
+)
 from paimark.tui.records.sources import (
     CommitKey,
     GridColumn,
@@ -31,6 +42,7 @@ from paimark.tui.records.sources import (
 )
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 
+_NO_BRANCH = "Go to a row of a branch: main is expired by its own options"
 COLUMNS = (
     GridColumn("", style="accent", most=24),
     GridColumn("id", "id", "accent"),
@@ -166,6 +178,35 @@ def version_of(row: Row | None) -> RowVersion | None:
         snapshot_id=number,
         commit_time=row.newest.commit_time,
     )
+
+
+def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
+    """The objects that the key of an action may act on; None if the row does not define them."""
+    things = by_thing(action)
+    if not things:
+        return None
+    branch = None if row.is_main else row.lane.root.label
+    choices = [on_tag(action, name, branch) for name in row.tags if can_act_on(action, name)]
+    if "branch" in things:
+        choices += _branches(action, row, scene, ends=action == DELETE)
+    return RowActions(choices, _why_none(action, row))
+
+
+def _why_none(action: str, row: Row) -> str:
+    if action == DELETE:
+        return f"No tag or savepoint is here, and no branch ends here: {delete_key()} deletes those"
+    return _NO_BRANCH if action == PROTECTING else why_not_saved(action, row.tags)
+
+
+def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Iterator[RowAction]:
+    """The branch of the row (with `ends` only at its newest commit), and the branches without a commit of
+    their own that begin here."""
+    lane = row.lane
+    is_newest = row.run.newest == max([*lane.ids[-1:], *lane.tags])
+    if not row.is_main and (is_newest or not ends):
+        yield on_branch(action, lane.root.label)
+    for name in newborn_branches(scene.lanes).get(row.run.newest_commit, ()):
+        yield on_branch(action, name)
 
 
 def detail_of(row: Row | None, now_ms: int, counted_as: str) -> Detail:
