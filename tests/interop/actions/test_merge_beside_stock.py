@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -23,6 +23,7 @@ from paimark.core.table.layout import TablePath
 from tests.actions.acting import applied, done, planned
 from tests.actions.merge.test_merge_goes_on import Beside
 from tests.interop.judge import Judge, comparable
+from tests.interop.judge_fixture import connected
 from tests.long import long_but
 
 Rows = Mapping[int, str]
@@ -172,11 +173,10 @@ class Job:
 
 
 @pytest.fixture
-def stock(judge: Judge, tmp_path: Path) -> Iterator[Judge]:
-    """Another process of stock Paimon."""
-    other = Judge(cast("Sequence[str]", judge._process.args), tmp_path / "job.log")
-    yield other
-    other.close()
+def stock(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
+    """What the job works with, while the judge reads."""
+    with closing(connected(tmp_path_factory)) as other:
+        yield other
 
 
 @pytest.mark.parametrize("count", long_but([2_000, 100_000], "2000"))
