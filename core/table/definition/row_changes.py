@@ -66,6 +66,15 @@ def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
     return [WriteRefusal(f"deletes no rows (merge-engine is {engine})", hint)]
 
 
+def takes_any_change(schema: TableSchema) -> bool:
+    """Whether rows that are added can make any row of a key any other one, and can delete it.
+
+    Not by `sequence.field`: there an older row is left out.
+    """
+    rules = (*change_rules(schema, "merge"), *change_rules(schema, "delete"))
+    return bool(schema.primary_keys) and not schema.options.get("sequence.field") and not rules
+
+
 def _is_set(value: str | None) -> bool:
     """Of an option that is true, or names something."""
     return (value or "false").strip().lower() != "false"
