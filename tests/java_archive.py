@@ -15,8 +15,15 @@ from paimark.core.spark.launch.cds import Archive
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.jars import loaded_jars
 from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.launch.session_settings import WARM_UP
+from tests.spark.standalone import SPARING
 
-SETTINGS = {"spark.driver.memory": "1g", "spark.ui.enabled": "false"}
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.driver.extraJavaOptions": SPARING,
+    WARM_UP: "off",
+}
 TAILS = ("WHERE id = 1", "ORDER BY name", "LIMIT 1", "VERSION AS OF 1 WHERE name > 'a'")
 
 

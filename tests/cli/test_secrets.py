@@ -96,7 +96,11 @@ def test_what_an_s3_client_says_of_its_settings_holds_no_secret(paimark: Paimark
 
 
 @pytest.mark.parametrize(
-    ("debug", "parameters"), [("", f"token={SECRET}"), ("1", f"user_id=bob;token={SECRET};use_ssl=true")]
+    ("debug", "parameters"),
+    [
+        pytest.param("", f"token={SECRET}", marks=pytest.mark.long),
+        ("1", f"user_id=bob;token={SECRET};use_ssl=true"),
+    ],
 )
 def test_the_token_of_spark_connect_is_never_told(debug: str, parameters: str, warehouse: Path) -> None:
     """It stands in the address of the master, which every trouble with a server names."""

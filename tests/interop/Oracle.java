@@ -1,8 +1,18 @@
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.Field;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -66,47 +76,98 @@ import org.apache.paimon.utils.InternalRowUtils;
 import org.apache.paimon.utils.TypeUtils;
 
 /**
- * Stock Paimon as a server: one JSON request a line on stdin, one JSON answer a line on stdout.
+ * Stock Paimon as a server: one JSON request a line, one JSON answer a line, on a port of this machine.
  *
  * <p>A request names its {@code command}, {@code warehouse} and {@code table} ({@code shop.orders},
  * {@code shop.orders$branch_b}, {@code shop.orders$snapshots}). The answer is {@code {"result": ...}} or {@code
  * {"error": "..."}}. A request that names a {@code session} goes through that session's catalog, which remembers the
- * tables that it opened. Every other request opens the table anew, as a new job would.
+ * tables that it opened. Every other request opens the table anew, as a new job would. Each connection has sessions of
+ * its own, and waits for no other.
  */
 public final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
 
+    /** Loads our own programs and what they need, apart from what judges. */
+    private static ClassLoader programs;
+
     /** The catalogs of sessions, with the default cache of a catalog. */
-    private static final Map<String, Catalog> SESSIONS = new HashMap<>();
+    private final Map<String, Catalog> sessions;
 
     private final Map<String, Object> request;
 
-    private Oracle(Map<String, Object> request) {
+    private Oracle(Map<String, Object> request, Map<String, Catalog> sessions) {
         this.request = request;
+        this.sessions = sessions;
     }
 
+    /** Says its port, and ends with the process of the number given. The class path of our programs comes next. */
     public static void main(String[] arguments) throws Exception {
-        PrintStream answers = System.out;
-        // Only answers may go to stdout, so logs go to stderr.
-        System.setOut(System.err);
-        BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = requests.readLine(); line != null; line = requests.readLine()) {
-            answers.write((JSON.writeValueAsString(answer(line)) + "\n").getBytes(StandardCharsets.UTF_8));
-            answers.flush();
+        List<URL> jars = new ArrayList<>();
+        for (String jar : arguments[1].split(File.pathSeparator)) {
+            jars.add(new File(jar).toURI().toURL());
+        }
+        programs = new URLClassLoader(jars.toArray(new URL[0]), ClassLoader.getPlatformClassLoader());
+        ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        System.out.println(server.getLocalPort());
+        ProcessHandle.of(Long.parseLong(arguments[0])).ifPresent(
+                each -> each.onExit().thenRun(() -> Runtime.getRuntime().halt(0)));
+        while (true) {
+            Socket client = server.accept();
+            client.setTcpNoDelay(true);
+            Thread serving = new Thread(() -> serve(client));
+            serving.setDaemon(true);
+            serving.start();
         }
     }
 
-    private static Map<String, Object> answer(String line) {
+    private static void serve(Socket client) {
+        Map<String, Catalog> sessions = new HashMap<>();
+        try (client) {
+            InputStreamReader given = new InputStreamReader(client.getInputStream(), StandardCharsets.UTF_8);
+            BufferedReader requests = new BufferedReader(given);
+            OutputStream answers = client.getOutputStream();
+            for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+                Map<String, Object> answer = answer(line, sessions);
+                answers.write((JSON.writeValueAsString(answer) + "\n").getBytes(StandardCharsets.UTF_8));
+                answers.flush();
+            }
+        } catch (IOException gone) {
+            // The process that asked has ended.
+        }
+    }
+
+    private static Map<String, Object> answer(String line, Map<String, Catalog> sessions) {
         Map<String, Object> answer = new LinkedHashMap<>();
         try {
             @SuppressWarnings("unchecked")
             Map<String, Object> request = JSON.readValue(line, Map.class);
-            answer.put("result", new Oracle(request).run());
+            answer.put("result", new Oracle(request, sessions).run());
         } catch (Throwable failure) {
             failure.printStackTrace();
             answer.put("error", failure.toString());
         }
         return answer;
+    }
+
+    /** What a program of ours prints to the input {@code given}. Each has this process's streams for itself. */
+    private static String printed(String program, String given) throws Exception {
+        synchronized (Oracle.class) {
+            InputStream in = System.in;
+            PrintStream out = System.out;
+            ClassLoader loader = Thread.currentThread().getContextClassLoader();
+            ByteArrayOutputStream printed = new ByteArrayOutputStream();
+            try {
+                System.setIn(new ByteArrayInputStream(given.getBytes(StandardCharsets.UTF_8)));
+                System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+                Thread.currentThread().setContextClassLoader(programs);
+                programs.loadClass(program).getMethod("main", String[].class).invoke(null, (Object) new String[0]);
+            } finally {
+                System.setIn(in);
+                System.setOut(out);
+                Thread.currentThread().setContextClassLoader(loader);
+            }
+            return printed.toString(StandardCharsets.UTF_8);
+        }
     }
 
     private Object run() throws Exception {
@@ -156,6 +217,8 @@ public final class Oracle {
                 return null;
             case "options":
                 return options();
+            case "program":
+                return printed(text("program"), text("given"));
             case "takes-option":
                 return takesOption(text("option"), text("value"));
             case "drop":
@@ -511,7 +574,7 @@ public final class Oracle {
         Map<String, String> dynamic = (Map<String, String>) request.getOrDefault("options", Map.of());
         Identifier table = Identifier.fromString(text("table"));
         if (text("session") != null) {
-            Catalog open = SESSIONS.computeIfAbsent(text("session") + text("warehouse"), name -> catalog(true));
+            Catalog open = sessions.computeIfAbsent(text("session") + text("warehouse"), name -> catalog(true));
             return open.getTable(table).copy(dynamic);
         }
         try (Catalog catalog = catalog()) {

@@ -48,6 +48,11 @@ def start_java_server(
 
     java, class_path = built([str(source)], get, fetched or repr(fetch), SPARK_JARS, directory)
     command = [java, *SMALL, *options, "-cp", class_path, source.stem, str(directory), str(until)]
+    return started(command, directory, log)
+
+
+def started(command: Sequence[str], directory: Path, log: Path) -> JavaServer:
+    """A server that this command starts, once it has printed a line."""
     with log.open("w") as out:
         process = subprocess.Popen(
             command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=out, text=True

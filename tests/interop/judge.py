@@ -1,10 +1,10 @@
-"""The judge: stock Paimon for Java as a server that reads and changes tables, reached over a pipe."""
+"""The judge: stock Paimon for Java, a server that reads and changes tables, one for all of a run."""
 
 from __future__ import annotations
 
 import datetime
 import json
-import subprocess
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
@@ -20,20 +20,14 @@ class JudgeError(Exception):
 
 
 class Judge:
-    """A running server. Table names are stock Paimon's: `shop.orders`, `shop.orders$branch_b`."""
+    """A connection to the server. Table names are stock Paimon's: `shop.orders`, `shop.orders$branch_b`."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, port: int, log: Path) -> None:
         self._log = log
         self._session: str | None = None
-        with log.open("w") as errors:
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                encoding="utf-8",
-            )
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._lines = self._socket.makefile("rw", encoding="utf-8", newline="\n")
 
     def read(
         self, warehouse: Path, table: str, *, tag: str | None = None, snapshot: int | None = None
@@ -266,8 +260,14 @@ class Judge:
         takes: bool = self._ask("takes-option", Path(), "", option=option, value=value)
         return takes
 
+    def printed(self, program: str, given: str) -> str:
+        """What one of our own Java programs prints when it is given this."""
+        printed: str = self._ask("program", Path(), "", program=program, given=given)
+        return printed
+
     def close(self) -> None:
-        self._process.communicate(timeout=30)
+        self._lines.close()
+        self._socket.close()
 
     @contextmanager
     def session(self, name: str) -> Iterator[None]:
@@ -279,14 +279,12 @@ class Judge:
             self._session = None
 
     def _ask(self, command: str, warehouse: Path, table: str, **arguments: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         request = {"command": command, "warehouse": str(warehouse), "table": table, **arguments}
         if self._session is not None:
             request["session"] = self._session
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        line = self._process.stdout.readline()
+        self._lines.write(json.dumps(request) + "\n")
+        self._lines.flush()
+        line = self._lines.readline()
         if not line:
             raise JudgeError(f"the Java program ended:\n{self._log.read_text()[-2000:]}")
         answer = json.loads(line)

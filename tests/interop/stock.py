@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -31,7 +32,7 @@ SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 
 # Options for a JVM that is started often and runs briefly: its classes need no check.
 _UNCHECKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
-SMALL = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *_UNCHECKED)
+SMALL = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *_UNCHECKED)
 
 
 class ToolMissing(Exception):
@@ -46,7 +47,12 @@ def build_command(
     from_spark = os.pathsep.join(str(jar) for jar in spark_jars if jar.name.startswith(FROM_SPARK))
 
     def get(maven: str, jars: Path) -> None:
-        download(maven, BUNDLE, jars)
+        _, name, release = BUNDLE.split(":")
+        if of_setup := sorted(Path(sys.prefix, "share/paimark/jars").glob(f"*/{name}-{release}.jar")):
+            jars.mkdir()
+            shutil.copy(of_setup[0], jars)
+        else:
+            download(maven, BUNDLE, jars)
 
     java, class_path = built(sources, get, BUNDLE, from_spark, workspace)
     scratch = workspace / "scratch"

@@ -185,7 +185,6 @@ def test_a_warehouse_that_is_not_there_is_said_to_be_missing(open_warehouse: Cal
         files.entries("")
 
 
-@pytest.mark.parametrize("path", HOSTILE)
 @pytest.mark.parametrize(
     "use",
     [
@@ -198,24 +197,25 @@ def test_a_warehouse_that_is_not_there_is_said_to_be_missing(open_warehouse: Cal
         pytest.param(lambda files, path: files.prune(path), id="prune"),
     ],
 )
-def test_no_path_leaves_the_warehouse(store: Files, path: str, use: Callable[[Files, str], object]) -> None:
-    with pytest.raises(Refused, match="not a path inside the warehouse"):
-        use(store, path)
+def test_no_path_leaves_the_warehouse(store: Files, use: Callable[[Files, str], object]) -> None:
+    for path in HOSTILE:
+        with pytest.raises(Refused, match="not a path inside the warehouse"):
+            use(store, path)
+            pytest.fail(f"{path!r} was taken")
 
 
-@pytest.mark.parametrize("path", HOSTILE[1:])
-def test_no_listing_leaves_the_warehouse(store: Files, path: str) -> None:
-    with pytest.raises(Refused):
-        store.entries(path)
-    with pytest.raises(Refused):
-        store.names(path)
+def test_no_listing_leaves_the_warehouse(store: Files) -> None:
+    for path in HOSTILE[1:]:
+        for listed in (store.entries, store.names):
+            with pytest.raises(Refused):
+                listed(path)
+                pytest.fail(f"{path!r} was taken")
 
 
-@pytest.mark.parametrize(
-    "name", ["snapshot 1", "tag-ünïcødé", "tag-%2e%2e", "tag-a?b#c&d", "tag-$x", "tag-*"]
-)
-def test_odd_names_are_only_names(store: Files, name: str) -> None:
-    assert store.create(f"t/{name}", b"x")
-    assert store.names("t") == [name]
-    assert store.read(f"t/{name}") == b"x"
-    assert list(store.read_many([f"t/{name}"])) == [b"x"]
+def test_odd_names_are_only_names(store: Files) -> None:
+    names = ["snapshot 1", "tag-ünïcødé", "tag-%2e%2e", "tag-a?b#c&d", "tag-$x", "tag-*"]
+    for name in names:
+        assert store.create(f"t/{name}", b"x")
+        assert store.read(f"t/{name}") == b"x"
+    assert sorted(store.names("t")) == sorted(names)
+    assert list(store.read_many([f"t/{name}" for name in names])) == [b"x"] * len(names)

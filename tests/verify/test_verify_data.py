@@ -65,7 +65,7 @@ def test_every_file_of_sound_tables_is_read(context: Context) -> None:
     assert verify(context, EVENTS, read_data=1.0).is_whole
 
 
-@pytest.mark.parametrize("kind", ["parquet", "orc", "avro"])
+@pytest.mark.parametrize("kind", ["parquet", "orc", pytest.param("avro", marks=pytest.mark.long)])
 def test_rows_of_each_format_are_in_the_order_of_many_columns(tmp_path: Path, kind: str) -> None:
     create_table(
         tmp_path,

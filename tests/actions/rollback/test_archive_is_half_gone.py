@@ -44,7 +44,7 @@ def half_delete_archive(context: Context, orders: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", LEFT)
 @pytest.mark.parametrize("at", [r"STEP-\w+-2$", r"orders/snapshot/LATEST$"])
-@pytest.mark.parametrize("goes_on", [False, True])
+@pytest.mark.parametrize("goes_on", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_truncation_is_recovered(
     context: Context, warehouse: Path, orders: Path, how: str, at: str, goes_on: bool
 ) -> None:

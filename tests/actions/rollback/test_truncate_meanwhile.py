@@ -61,7 +61,7 @@ def test_the_hint_follows_whoever_commits_right_before_it_is_replaced(
 
 @pytest.mark.parametrize("at", [COMMITTED, LOWERED])
 @pytest.mark.parametrize("rolled_back", [True, False])
-@pytest.mark.parametrize("gone", [(), (1, 2, 3), (1, 2, 3, 4, 5, 6)])
+@pytest.mark.parametrize("gone", [(), pytest.param((1, 2, 3), marks=pytest.mark.long), (1, 2, 3, 4, 5, 6)])
 @pytest.mark.parametrize("lost", [False, True])
 def test_recovery_leaves_no_low_hint_where_main_has_gone_on(
     context: Context,

@@ -46,6 +46,8 @@ LIKE_OTHERS = (
     "partitions",
     "postponed buckets",
     "primary key",
+    "row tracking",
+    "sequence field",
 )
 # The kinds whose short chains merge, through Spark. All long chains merge if their kind allows it.
 MERGED = ("bucketed append",)

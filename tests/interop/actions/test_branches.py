@@ -82,7 +82,12 @@ def test_a_branch_from_a_snapshot_is_read_after_that_expired(
 
 
 @pytest.mark.parametrize(
-    "kind", ["primary key", "primary key in partitions", "append", "append in partitions"]
+    "kind",
+    long_but(
+        ["primary key", "primary key in partitions", "append", "append in partitions"],
+        "primary key",
+        "append",
+    ),
 )
 def test_expiry_on_our_branch_spares_every_savepoint(judge: Judge, tmp_path: Path, kind: str) -> None:
     """Stock Paimon expires at each commit here, and on a branch it checks only main's nearest tag.
@@ -141,7 +146,7 @@ def test_a_branch_that_main_falls_back_to_is_deleted_by_neither(judge: Judge, tm
     assert "is read with the rows of branch fix" in refusal.reason
 
 
-@pytest.mark.parametrize("kind", ["primary key", "append"])
+@pytest.mark.parametrize("kind", long_but(["primary key", "append"], "primary key"))
 def test_engines_that_make_tags_by_themselves_spare_the_branch_and_main(
     judge: Judge, tmp_path: Path, kind: str
 ) -> None:

@@ -166,7 +166,7 @@ def test_a_key_moves_to_another_partition(
 @pytest.mark.parametrize(
     "options",
     [
-        {"bucket": "-1"},
+        pytest.param({"bucket": "-1"}, marks=pytest.mark.long),
         {"bucket": "2", "bucket-key": "k"},
         {"bucket": "-1", "deletion-vectors.enabled": "true"},
         {"bucket": "-1", "row-tracking.enabled": "true"},

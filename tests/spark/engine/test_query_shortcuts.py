@@ -133,7 +133,7 @@ def test_what_the_clock_says_is_said_once(engine: Engine) -> None:
 
 
 @pytest.mark.usefixtures("tables")
-@pytest.mark.parametrize("setting", ["", "true", "false"])
+@pytest.mark.parametrize("setting", ["", pytest.param("true", marks=pytest.mark.long), "false"])
 def test_totals_leave_the_setting_they_are_planned_by(engine: Engine, setting: str) -> None:
     name = "spark.sql.adaptive.enabled"
     if setting:

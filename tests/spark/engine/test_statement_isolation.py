@@ -28,7 +28,7 @@ def made(warehouse: Path, file_format: str) -> str:
     return name
 
 
-@pytest.fixture(scope="module", params=["parquet", "avro"])
+@pytest.fixture(scope="module", params=["parquet", pytest.param("avro", marks=pytest.mark.long)])
 def table(request: pytest.FixtureRequest, engine: Engine, engine_warehouse: Path) -> Iterator[str]:
     """A table that the Python source reads."""
     assert ask(engine, f"SET {SCAN}=python").finish

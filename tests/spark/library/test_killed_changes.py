@@ -47,7 +47,9 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.parametrize("keys", [("k",), ()], ids=["key", "append"])
+@pytest.mark.parametrize(
+    "keys", [pytest.param(("k",), id="key"), pytest.param((), id="append", marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("action", STATEMENTS)
 def test_it_is_whole_and_in_the_log_or_nowhere(
     action: str, keys: tuple[str, ...], tmp_path: Path, spark_of_library: SparkSession

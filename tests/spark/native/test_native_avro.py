@@ -19,8 +19,10 @@ AVRO = {"bucket": "1", "file.format": "avro"}
 
 @pytest.mark.parametrize(
     "options",
-    [AVRO, {"bucket": "1", "file.format.per.level": "0:avro,1:orc"}],
-    ids=["avro", "above orc"],
+    [
+        pytest.param(AVRO, id="avro", marks=pytest.mark.long),
+        pytest.param({"bucket": "1", "file.format.per.level": "0:avro,1:orc"}, id="above orc"),
+    ],
 )
 def test_runs_that_overlap(
     options: dict[str, str], engine: Engine, engine_warehouse: Path, judge: Judge

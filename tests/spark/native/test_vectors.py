@@ -76,7 +76,7 @@ def agree(engine: Engine, judge: Judge, warehouse: Path, name: str, scan: str = 
     "options",
     [
         VECTORS,
-        VECTORS | {"deletion-vectors.bitmap64": "true"},
+        pytest.param(VECTORS | {"deletion-vectors.bitmap64": "true"}, marks=pytest.mark.long),
         pytest.param(VECTORS | {"index-file-in-data-file-dir": "true"}, marks=pytest.mark.long),
         VECTORS | {"merge-engine": "partial-update"},
         pytest.param(VECTORS | SUM, marks=pytest.mark.long),

@@ -8,7 +8,7 @@ import org.apache.hadoop.hdfs.protocol.HdfsConstants;
 
 /**
  * A NameNode and two DataNodes in the directory given, and a NameNode in safe mode; says the ports of both, and ends with
- * a process. Below /few are at most 300 names, below /small at most a block.
+ * a process. Below /few are at most 40 names, below /small at most a block.
  */
 public class MiniHdfs {
     public static void main(String[] arguments) throws Exception {
@@ -22,7 +22,7 @@ public class MiniHdfs {
         cluster.waitActive();
         DistributedFileSystem files = cluster.getFileSystem(0);
         files.mkdirs(new Path("/few"));
-        files.setQuota(new Path("/few"), 300, HdfsConstants.QUOTA_DONT_SET);
+        files.setQuota(new Path("/few"), 40, HdfsConstants.QUOTA_DONT_SET);
         files.mkdirs(new Path("/small"));
         files.setQuota(new Path("/small"), HdfsConstants.QUOTA_DONT_SET, 1 << 20);
         cluster.getFileSystem(1).mkdirs(new Path("/lake"));

@@ -194,7 +194,7 @@ _ASSUMED = (
 )
 
 
-@pytest.mark.parametrize("name", long_but(CALLS, "exists", "read", "delete"))
+@pytest.mark.parametrize("name", long_but(CALLS, "read", "delete"))
 def test_the_first_keys_may_come_late(
     name: str, server: PretendingServer, use: Callable[[str], None]
 ) -> None:

@@ -55,7 +55,7 @@ def answering(status: int, body: str) -> LocalServer:
     ("status", "body"),
     [
         (502, "<html>Bad Gateway</html>"),
-        (504, "<html>Gateway Time-out</html>"),
+        pytest.param(504, "<html>Gateway Time-out</html>", marks=pytest.mark.long),
         (500, _ERROR.format("InternalError")),
         # The client sends it again, and the first may still be carried out.
         (503, _ERROR.format("SlowDown")),
