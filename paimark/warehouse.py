@@ -53,7 +53,7 @@ class Warehouse(TrashMethods):
         return Table(self._session, path)._do(action, kind, **arguments)
 
     def spark_settings(self, catalog: str = "lake") -> dict[str, str]:
-        """The settings with which a Spark 4.1 of your own has this warehouse as a catalog, to read it in SQL.
+        """The settings with which a Spark 4.1 of your own has this warehouse as a catalog, in SQL.
 
         `SparkSession.builder.config(map=warehouse.spark_settings())`. The store's own settings are not among
         them. Raises `UsageError` for a name that can't be a catalog's, and `Unavailable` without Paimon's
@@ -62,7 +62,7 @@ class Warehouse(TrashMethods):
         from paimark.core.spark.library.catalog_settings import catalog_settings
 
         settings, name = self._session.settings, text("catalog", catalog, "It is a name.")
-        return catalog_settings(settings.warehouse, settings.options, name)
+        return catalog_settings(settings.warehouse, settings.options, name, read_only=settings.read_only)
 
 
 def open_warehouse(

@@ -61,7 +61,7 @@ def _tell_settings(options: GlobalOptions, names: tuple[str, ...]) -> None:
     if len(names) > 1:
         raise UsageError("A catalog has one name", "Write `paimark jars catalog lake`.")
     settings = options.settings()
-    found = catalog_settings(settings.warehouse, settings.options, *names)
+    found = catalog_settings(settings.warehouse, settings.options, *names, read_only=settings.read_only)
     if options.as_json:
         print_rows(options, ("setting", "value"), found.items())
         return

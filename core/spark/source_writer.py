@@ -8,8 +8,9 @@ rows go to the root that is main. Mode `overwrite` replaces the whole table; wit
 the table has the option `rowkind.field`, that column tells which rows delete (`-D`). A stream has options of
 its own: `paimark.core.spark.streaming.batch_commit`.
 
-Paimon's library in Java writes the rows. `SourceWrite.java` asks twice in Python, each time in a process that
-Spark starts: what to write to, and for the commit.
+Paimon's library in Java writes the rows. `PythonHalf.java` asks twice in Python, each time in a process that
+Spark starts: what to write to, and for the commit. So do the statements of `LakeCatalog.java`, of which some
+change rows: the option `change` says which.
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, NoReturn
 
+from msgspec import structs
 from pyspark.sql.datasource import DataSourceWriter, WriterCommitMessage
 
 from paimark.core.errors import Refused, hints_in_messages
-from paimark.core.spark.datasource.options import DOOR
+from paimark.core.spark.datasource.options import CHANGE, DOOR, PARTITIONS
 from paimark.core.spark.library.door import Visit
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import WriteTarget, find_target
+from paimark.core.storage.open import open_files
+from paimark.core.table.definition.kinds import unseen_rows
+from paimark.core.table.definition.row_changes import ACTIONS, change_rules
+from paimark.core.table.manifests.files import unseen_files
+from paimark.core.table.records import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -32,10 +39,11 @@ if TYPE_CHECKING:
 class PaimarkWriter(DataSourceWriter):
     """It is made where the write is planned, and sent to the process that commits."""
 
-    def __init__(self, door: str, target: WriteTarget, batch: StreamBatch | None) -> None:
+    def __init__(self, door: str, target: WriteTarget, batch: StreamBatch | None, *, changes: bool) -> None:
         self._door = door
         self._target = target
         self._batch = batch
+        self._changes = changes
 
     def write(self, iterator: Iterator[Row]) -> NoReturn:
         raise AssertionError("Java writes the rows")
@@ -44,10 +52,12 @@ class PaimarkWriter(DataSourceWriter):
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         visit = Visit(self._door)
         writes, written = visit.writes(self._target), visit.written
-        if self._batch is None:
-            writes.finish(self._target, written)
-        else:
+        if self._batch is not None:
             commit_batch(writes, self._target, self._batch, written)
+        elif self._changes:
+            writes.finish_change(self._target, written)
+        else:
+            writes.finish(self._target, written)
 
 
 def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
@@ -57,11 +67,33 @@ def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
         raise no_jar()
     batch = StreamBatch.of(options)
     target = find_target(options, overwrite)
+    command = options.get(CHANGE)
     if batch is not None:
         target = batch.target(target)
+    if command is not None:
+        target = _changing(target, command)
     visit = Visit(door)
-    visit.begin_write(visit.writes(target).begun(target))
-    return PaimarkWriter(door, target, batch)
+    writes = visit.writes(target)
+    if command is None:
+        visit.begin_write(writes.begun(target, is_partial=PARTITIONS in options))
+    else:
+        visit.begin_write(writes.begun_change(target))
+    return PaimarkWriter(door, target, batch, changes=command is not None)
+
+
+def _changing(target: WriteTarget, command: str) -> WriteTarget:
+    """For a statement that changes rows of the newest snapshot. Raises `Refused` by the table's kind."""
+    schema, root = target.table_schema, target.root
+    for each in change_rules(schema, command):
+        raise Refused(f"{target.name} {each.reason}", each.hint)
+    operation = ACTIONS[command]
+    if not target.known:
+        return structs.replace(target, head="", operation=operation)
+    files, path = open_files(target.warehouse, target.options), root.snapshot(target.known)
+    head = files.read(path)
+    if any(unseen_files(files, root.table, schema, Snapshot.from_json(head, path))):
+        raise Refused(*unseen_rows(target.name))
+    return structs.replace(target, head=head.decode(), may_go_on=True, operation=operation)
 
 
 def no_jar() -> Refused:

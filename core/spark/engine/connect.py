@@ -84,6 +84,7 @@ def _connected(master: str, start: Start) -> SparkSession:
     warehouse = {
         CATALOG_CLASS: LAKE_CATALOG,
         f"{CATALOG_CLASS}.warehouse": hadoop_address(start.warehouse, start.options),
+        f"{CATALOG_CLASS}.read-only": "true",
     }
     for name, value in {**start.conf, **warehouse}.items():
         # Other settings were fixed when the server started.

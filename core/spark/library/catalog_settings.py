@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 
 from paimark.core.errors import Unavailable, UsageError
@@ -16,8 +17,12 @@ EXTENSIONS = "spark.sql.extensions"
 LAKE_EXTENSIONS = "paimark.clauses.LakeExtensions"
 
 
-def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "lake") -> dict[str, str]:
+def catalog_settings(
+    warehouse: str, options: Mapping[str, str], name: str = "lake", *, read_only: bool = False
+) -> dict[str, str]:
     """The settings, by name; `warehouse` is its address, `options` are those of its catalog.
+
+    This Python commits what statements write there, or with `read_only` nothing is written.
 
     Those of the store are not among them: they may hold secrets, and Spark may have them already. Raises
     `UsageError` for a name that Spark does not take, and `Unavailable` without Paimon's library.
@@ -31,6 +36,8 @@ def catalog_settings(warehouse: str, options: Mapping[str, str], name: str = "la
         EXTENSIONS: LAKE_EXTENSIONS,
         prefix: LAKE_CATALOG,
         f"{prefix}.warehouse": hadoop_address(warehouse, options),
+        f"{prefix}.python": sys.executable,
+        **({f"{prefix}.read-only": "true"} if read_only else {}),
     }
 
 

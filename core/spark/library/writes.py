@@ -75,7 +75,6 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
-        changed: DataFrame | None = None,
         is_small: bool = False,
         assigned: bool = False,
     ) -> Committed | None:
@@ -83,13 +82,11 @@ class LibraryWrites:
 
         `assigned`: Spark converts them to the table's types, and fills columns that are left out.
 
-        An overwrite with `partitions` replaces those with these values of some partition columns. If others
-        may go on beside it, `changed` has the keys that change, None for too many. `is_small`: one task
-        writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
+        An overwrite with `partitions` replaces those with these values of some partition columns; others may
+        go on beside it in other partitions. `is_small`: one task writes. Raises as `LibraryCommit.make`, and
+        Spark's error of a task.
         """
-        write = self.written(
-            target, frame, partitions=partitions, changed=changed, is_small=is_small, assigned=assigned
-        )
+        write = self.written(target, frame, partitions=partitions, is_small=is_small, assigned=assigned)
         if write.isEmpty() and not target.overwrite:
             return None
         return self._committed(target, write)
@@ -100,7 +97,6 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
-        changed: DataFrame | None = None,
         is_small: bool = False,
         assigned: bool = False,
     ) -> Any:
@@ -108,7 +104,7 @@ class LibraryWrites:
 
         def fill(write: Any) -> None:
             if partitions is not None and target.may_go_on:
-                write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
+                write.replaceBeside(partitions._jdf, target.head)
             elif partitions is not None:
                 write.replace(partitions._jdf)
             self._write_rows(target, write, frame, is_small, assigned)
@@ -119,26 +115,44 @@ class LibraryWrites:
     def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
         """Commit what `run` changes: it gets Java's `TableWrite`, whose table statements change.
 
-        If others may go on beside it, they must not change rows of the same keys. Raises as `write`, and
-        Spark's error of a statement.
+        Raises as `write`, and Spark's error of a statement.
         """
-
-        def fill(write: Any) -> None:
-            if target.may_go_on:
-                self._require_known(target)
-                write.changeBeside()
+        with before_commit():
+            write = self._changing(target)
             run(write)
+        return self.finish_change(target, write)
 
-        write = self._filled(target, fill, is_partial=False)
+    def begun_change(self, target: WriteTarget) -> Any:
+        """Java's `TableWrite`, for a statement that changes rows. Raises as `require` and `write`.
+
+        If others may go on beside it, they must not change rows of the same keys.
+        """
+        self.require(target)
+        return self._changing(target)
+
+    def _changing(self, target: WriteTarget) -> Any:
+        write = self._checked(target, is_partial=False)
+        if target.may_go_on:
+            self._require_known(target)
+            write.changeBeside()
+        return write
+
+    def finish_change(self, target: WriteTarget, write: Any) -> Changed:
+        """Commit what was changed since `begun_change`. Raises as `write`."""
+        with before_commit():
+            require_own_files(self.files, target.root, write)
         counts = Counts(*write.counts())
         if write.isEmpty():
             return Changed(None, counts)
         return Changed(self._committed(structs.replace(target, done=_done(target, counts)), write), counts)
 
-    def begun(self, target: WriteTarget) -> Any:
-        """Java's `TableWrite`, for rows that Java writes by itself. Raises as `require` and `write`."""
+    def begun(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
+        """Java's `TableWrite`, for rows that Java writes by itself. Raises as `require` and `write`.
+
+        `is_partial`: an overwrite replaces some partitions only, which Java names.
+        """
         self.require(target)
-        return self._checked(target, is_partial=target.dynamic)
+        return self._checked(target, is_partial=is_partial or target.dynamic)
 
     def finish(
         self, target: WriteTarget, write: Any, commit: LibraryCommit | None = None

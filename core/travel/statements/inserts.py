@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
+from paimark.core.table.definition.row_changes import ACTIONS, Command
 from paimark.core.travel.parse.sql import cte_list_end
 from paimark.core.travel.parse.statement import SqlRefused, SqlText, Statement, TokenCursor
 from paimark.core.travel.parse.tokens import keywords
@@ -21,9 +22,7 @@ PAST_WRITTEN = (
 )
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."
 _NOT_A_LINE_END = re.compile(r"[^\n]")
-Command = Literal["delete", "update", "merge"]
 COMMANDS: frozenset[str] = frozenset(get_args(Command))
-_ACTIONS: dict[Command, str] = {"delete": "delete-from", "update": "update", "merge": "merge-into"}
 _FORMS: dict[Command, str] = {
     "delete": "Write DELETE FROM db.t WHERE ...",
     "update": "Write UPDATE db.t SET column = value WHERE ...",
@@ -174,7 +173,7 @@ class RowChange(SqlText):
     @property
     def action(self) -> str:
         """Its name among the actions."""
-        return _ACTIONS[self.command]
+        return ACTIONS[self.command]
 
     @property
     def word(self) -> str:

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +19,27 @@ from paimark.core.cli.main import run
 from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("price", pa.float64())])
-# Reads the queries of its input, and prints for each its rows as JSON, or its error.
+ROOT = Path(__file__).parents[3]
+# Reads the queries of its input, and prints for each its rows as JSON, or its error. `others(id)` is a commit
+# of a row with that id by somebody else, to the table `k`, while a statement runs.
 PROGRAM = """
 import json, sys
 from pyspark.sql import SparkSession
 settings, queries = json.load(sys.stdin)
+place = sys.argv[1]
 spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+def others(number):
+    import pyarrow as pa
+    from tests.paimon import commit
+    commit(place, "shop.k", pa.table({"id": [number], "price": [0.5]}))
+    return 5.0
+spark.udf.register("others", others, "double")
 for query in queries:
     try:
         rows = [row.asDict() for row in spark.sql(query).collect()]
         print("ANSWER", json.dumps(rows, default=str))
     except Exception as error:
-        print("ANSWER", json.dumps(str(error).splitlines()[0]))
+        print("ANSWER", json.dumps(str(error).strip().splitlines()[0]))
 """
 
 
@@ -57,8 +68,8 @@ VERSIONS = ("savepoint.1", "snapshot.2", "3", "v3", "5", "snapshot.5", "6", "SNA
 WRONG = ("savepoint.7", "snapshot.1", "1", "nothing", "../v3", "")
 
 
-def answers(place: Path, queries: list[str]) -> list[Any]:
-    settings = paimark.open(place).spark_settings("lake")
+def answers(place: Path, queries: list[str], *, read_only: bool = False) -> list[Any]:
+    settings = paimark.open(place, read_only=read_only).spark_settings("lake")
     settings |= {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
@@ -67,9 +78,10 @@ def answers(place: Path, queries: list[str]) -> list[Any]:
     environment = {
         name: text for name, text in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))
     }
+    environment |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
     environment |= {"SPARK_CONF_DIR": os.environ["SPARK_CONF_DIR"], "SPARK_LOCAL_IP": "127.0.0.1"}
     told = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM, str(place)],
         input=json.dumps([settings, queries]),
         env=environment,
         cwd=place.parent,
@@ -119,7 +131,7 @@ def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
         "SELECT * FROM lake.shop.orders FOR SYSTEM_TIME FROM 1 TO 2",
     ]
     before = sorted(path for path in lake.rglob("*"))
-    found = answers(lake, [*queries, *refused])
+    found = answers(lake, [*queries, *refused], read_only=True)
     assert sorted(path for path in lake.rglob("*")) == before
     for state, clause, rows in zip(states, clauses, found, strict=False):
         assert rows == state.to_arrow().sort_by("id").to_pylist(), clause
@@ -142,12 +154,71 @@ def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
     assert "has no savepoint 7" in found[len(queries)]
     assert "has nothing as old as" in found[len(queries) + len(wrong)]
     assert "is a period" in found[-1], found[-1]
+    assert "read-only mode" in found[-5], found[-5]
+
+
+def test_statements_write_and_change_rows_there(tmp_path: Path) -> None:
+    create_table(tmp_path, "shop.k", SCHEMA, primary_keys=["id"], options={"bucket": "1"})
+    days = pa.schema([("id", pa.int32()), ("price", pa.decimal128(6, 2)), ("day", pa.date32())])
+    create_table(tmp_path, "shop.a", days, partition_keys=["day"])
+    k, a = (paimark.open(tmp_path).table(f"shop.{name}") for name in "ka")
+    found = answers(
+        tmp_path,
+        [
+            "INSERT INTO lake.shop.k SELECT id, id FROM range(6)",
+            "UPDATE lake.shop.k SET price = -price WHERE id > 3",
+            "MERGE INTO lake.shop.k t USING (SELECT id FROM range(5, 8)) s ON t.id = s.id "
+            "WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, price) VALUES (s.id, 1)",
+            "DELETE FROM lake.shop.k WHERE price = 0",
+            # Others commit a row meanwhile: another one, then the same.
+            "UPDATE lake.shop.k SET price = others(9) WHERE id = 2",
+            "UPDATE lake.shop.k SET price = others(2) WHERE id = 2",
+            "INSERT INTO lake.shop.a "
+            "VALUES (1, 1, DATE '2026-05-01'), (2, 2, DATE '2026-05-02'), (3, 3, NULL)",
+            "INSERT OVERWRITE lake.shop.a PARTITION (day = '2026-05-01') SELECT 4, 4",
+            "INSERT OVERWRITE lake.shop.a PARTITION (day = NULL) SELECT 5, 5 WHERE 1 = 0",
+            "INSERT INTO lake.shop.a VALUES (6, 6.789, NULL)",
+            "DELETE FROM lake.shop.a WHERE day = '2026-05-02'",
+            "INSERT OVERWRITE lake.shop.k VALUES (8, 8)",
+            "DELETE FROM lake.shop.k",
+            "INSERT INTO lake.shop.`k$tags` VALUES (1)",
+            "SET spark.sql.storeAssignmentPolicy = LEGACY",
+            "INSERT INTO lake.shop.k VALUES (8, 8)",
+        ],
+    )
+    refused = {
+        5: "moved while its rows were written",
+        9: "can't hold 6.789",
+        13: "a system table",
+        15: "is LEGACY",
+    }
+    for number, told in enumerate(found):
+        assert isinstance(told, str) == (number in refused), (number, told)
+        assert refused.get(number, "") in str(told)
+    assert a.at().to_arrow().to_pylist() == [
+        {"id": 4, "price": Decimal("4.00"), "day": date(2026, 5, 1)},
+    ]
+    assert k.at().to_arrow().num_rows == 0
+    done = [(each.action, each.summary.partition(": ")[2]) for each in k.operations()]
+    assert done == [
+        ("write", "6 records added"),
+        ("update", "2 rows updated"),
+        ("merge-into", "1 row deleted, 2 rows inserted"),
+        ("delete-from", "1 row deleted"),
+        ("update", "1 row updated"),
+        ("overwrite", "1 record added, 15 records removed"),
+        ("delete-from", "files with 1 record taken away"),
+    ]
+    k.undo()
+    k.undo()
+    prices = {row["id"]: row["price"] for row in k.at().to_arrow().to_pylist()}
+    assert prices == {1: 1.0, 2: 0.5, 3: 3.0, 4: -4.0, 6: 1.0, 7: 1.0, 9: 0.5}
 
 
 def test_the_command_prints_the_settings(lake: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["jars", "catalog", "mine", "--warehouse", str(lake)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"--conf spark.sql.catalog.mine.warehouse=file:{lake}" in lines
-    assert len(lines) == len(paimark.open(lake).spark_settings()) == 4
+    assert len(lines) == len(paimark.open(lake).spark_settings()) == 5
     for wrong in (["a b"], ["a", "b"]):
         assert run(["jars", "catalog", *wrong, "--warehouse", str(lake)]) == 2

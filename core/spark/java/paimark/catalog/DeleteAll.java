@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 
 /** A DELETE of all rows of a table with CHAR columns: Spark pads what it reads of them, and then finds no table. */
-final class DeleteAll extends Rule<LogicalPlan> {
+public final class DeleteAll extends Rule<LogicalPlan> {
     @Override
     public LogicalPlan apply(LogicalPlan plan) {
         if (!(plan instanceof DeleteFromTable)) {

@@ -16,25 +16,13 @@ import scala.runtime.BoxedUnit;
 public final class Extensions extends LakeExtensions {
     @Override
     public BoxedUnit apply(SparkSessionExtensions extensions) {
-        super.apply(extensions);
         extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
             @Override
             public Rule<LogicalPlan> apply(SparkSession session) {
                 return new Swap(session);
             }
         });
-        extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
-            @Override
-            public Rule<LogicalPlan> apply(SparkSession session) {
-                return new Lossless();
-            }
-        });
-        extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
-            @Override
-            public Rule<LogicalPlan> apply(SparkSession session) {
-                return new DeleteAll();
-            }
-        });
+        super.apply(extensions);
         extensions.injectPreCBORule(new AbstractFunction1<>() {
             @Override
             public Rule<LogicalPlan> apply(SparkSession session) {

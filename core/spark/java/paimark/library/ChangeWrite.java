@@ -114,12 +114,15 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
                 messages.clear();
             }
         }
-        target.write.changed(messages, counts);
+        target.changed(messages, counts);
     }
 
-    /** A task failed: those that did not have written files for nobody. No commit was tried. */
+    /** A task failed: those that did not have written files for nobody. Spark calls it after a failed commit, too. */
     @Override
     public void abort(WriterCommitMessage[] told) {
+        if (target.isWritten()) {
+            return;
+        }
         Arrays.stream(told).filter(each -> each != null)
                 .forEach(each -> CommitFiles.deleteData(table, ((ChangeWriter.Told) each).messages));
     }

@@ -34,8 +34,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import paimark.catalog.KeepsValues;
 
 /**
- * The target of one DELETE, UPDATE or MERGE. Spark reads it and writes to it; nothing is committed here: what is to
- * be committed goes to a {@link TableWrite}.
+ * The target of one DELETE, UPDATE or MERGE. Spark reads it and writes to it; what is to be committed goes to a
+ * {@link TableWrite}, and nothing is committed here but by a step that others gave.
  */
 final class ChangedTable
         implements SupportsRead, SupportsWrite, SupportsRowLevelOperations, SupportsMetadataColumns, SupportsDeleteV2,
@@ -49,6 +49,8 @@ final class ChangedTable
     final TableWrite write;
     /** The texts of the columns' defaults, as Spark's SQL. */
     private final Map<String, String> defaults;
+    private Runnable commit = () -> {};
+    private boolean isWritten;
 
     /** {@code state} is what is changed; null: the table has no rows yet. */
     ChangedTable(String name, FileStoreTable table, Snapshot state, TableWrite write, Map<String, String> defaults) {
@@ -101,6 +103,23 @@ final class ChangedTable
         return new ChangedRows.Builder(rows, null);
     }
 
+    /** The step that makes the commit, once all is written. */
+    void commitBy(Runnable step) {
+        commit = step;
+    }
+
+    /** All that the statement changes. */
+    void changed(List<CommitMessage> messages, ChangeCounts counts) {
+        isWritten = true;
+        write.changed(messages, counts);
+        commit.run();
+    }
+
+    /** Whether a commit was begun: from then on the files are that step's affair. */
+    boolean isWritten() {
+        return isWritten;
+    }
+
     /** A MERGE that only inserts comes here. */
     @Override
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
@@ -126,7 +145,7 @@ final class ChangedTable
         List<CommitMessage> messages = state == null ? List.of()
                 : CommitFiles.deletions(rows.table, state, partitions(conditions));
         boolean areRows = rows.table.primaryKeys().isEmpty() && !rows.table.coreOptions().deletionVectorsEnabled();
-        write.changed(messages, ChangeCounts.ofFiles(messages, areRows));
+        changed(messages, ChangeCounts.ofFiles(messages, areRows));
     }
 
     @Override

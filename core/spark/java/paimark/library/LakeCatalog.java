@@ -3,11 +3,13 @@ package paimark.library;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.schema.SchemaManager;
 import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.system.SystemTableLoader;
 import org.apache.spark.sql.catalyst.analysis.NoSuchFunctionException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -16,13 +18,14 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.catalog.FunctionCatalog;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.Table;
+import org.apache.spark.sql.connector.catalog.TableWritePrivilege;
 import org.apache.spark.sql.connector.catalog.functions.UnboundFunction;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import paimark.catalog.ReadOnlyCatalog;
 import paimark.clauses.StatementUses;
 
 /**
- * A warehouse as a catalog of anybody's Spark, to read: {@code spark.sql.catalog.lake} = this class, and
+ * A warehouse as a catalog of anybody's Spark, to read and change rows: {@code spark.sql.catalog.lake} = this class, and
  * {@code spark.sql.catalog.lake.warehouse} = its address. {@code LakeExtensions} adds clauses.
  *
  * <p>It knows what Paimon's own catalog does not: savepoints as versions, the closest savepoint where snapshots have
@@ -37,9 +40,10 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     private Path warehouse;
     private StoreFiles files;
     private LibraryReads reads;
+    private LakeWrites writes;
 
     public LakeCatalog() {
-        super("This catalog only reads. Change tables with `paimark`, or with Paimon's own catalog");
+        super("This catalog changes rows alone. Change tables with `paimark`, or with Paimon's own catalog");
     }
 
     @Override
@@ -52,6 +56,7 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
         warehouse = new Path(address);
         reads = new LibraryReads((SparkSession) SparkSession.active());
         files = new StoreFiles(reads.files(warehouse));
+        writes = new LakeWrites((SparkSession) SparkSession.active(), options);
     }
 
     @Override
@@ -79,6 +84,21 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     public Table loadTable(Identifier wanted, long micros) throws NoSuchTableException {
         LakeName found = find(wanted);
         return past(found, states(found).at(Math.floorDiv(micros, 1000)), wanted);
+    }
+
+    /** The target of a statement that writes. */
+    @Override
+    public Table loadTable(Identifier wanted, Set<TableWritePrivilege> privileges) throws NoSuchTableException {
+        LakeName found = find(wanted);
+        if (found.system != null) {
+            throw new UnsupportedOperationException(wanted + " is a system table: nobody writes to it");
+        }
+        writes.requireAllowed();
+        TableSchema schema = newest(found);
+        Snapshot state = states(found).latest();
+        FileStoreTable table = reads.open(found.path.toString(), found.branch, schema.toString(), true);
+        return new LakeTarget(writes, found,
+                new ChangedTable(wanted.toString(), table, state, null, DefaultValues.of(schema)));
     }
 
     private Table past(LakeName found, Snapshot state, Identifier wanted) {

@@ -1,5 +1,6 @@
 package paimark.source;
 
+import java.lang.ref.WeakReference;
 import java.net.InetAddress;
 import java.security.SecureRandom;
 import java.util.HexFormat;
@@ -15,7 +16,8 @@ public final class Door {
 
     private static Door only;
 
-    private final Map<String, Visit> visits = new ConcurrentHashMap<>();
+    /** A visit ends when nobody here holds it any more. */
+    private final Map<String, WeakReference<Visit>> visits = new ConcurrentHashMap<>();
     private final AtomicLong count = new AtomicLong();
     private final String secret;
     private final GatewayServer server;
@@ -66,12 +68,9 @@ public final class Door {
 
     public Visit enter(SparkSession session) {
         Visit visit = new Visit(session, String.valueOf(count.incrementAndGet()));
-        visits.put(visit.number, visit);
+        visits.values().removeIf(each -> each.get() == null);
+        visits.put(visit.number, new WeakReference<>(visit));
         return visit;
-    }
-
-    void leave(Visit visit) {
-        visits.remove(visit.number);
     }
 
     /** What a process needs to come in. */
@@ -80,6 +79,7 @@ public final class Door {
     }
 
     public Visit visit(String number) {
-        return visits.get(number);
+        WeakReference<Visit> found = visits.get(number);
+        return found == null ? null : found.get();
     }
 }

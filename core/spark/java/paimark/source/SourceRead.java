@@ -16,14 +16,10 @@ public final class SourceRead {
     public static ScanBuilder begin(PythonDataSourceV2 python, StructType columns, CaseInsensitiveStringMap options) {
         Door door = Door.open();
         Door.Visit visit = door.enter(org.apache.spark.sql.classic.SparkSession.active());
-        try {
-            Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
-            all.put(Door.OPTION, door.way(visit));
-            StructType found = python.inferSchema(new CaseInsensitiveStringMap(all));
-            boolean isForThese = visit.begun() != null && found.equals(columns);
-            return isForThese ? ((SupportsRead) visit.begun()).newScanBuilder(options) : null;
-        } finally {
-            door.leave(visit);
-        }
+        Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
+        all.put(Door.OPTION, door.way(visit));
+        StructType found = python.inferSchema(new CaseInsensitiveStringMap(all));
+        boolean isForThese = visit.begun() != null && found.equals(columns);
+        return isForThese ? ((SupportsRead) visit.begun()).newScanBuilder(options) : null;
     }
 }

@@ -1,0 +1,169 @@
+package paimark.library;
+
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.connector.catalog.Column;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
+import org.apache.spark.sql.connector.catalog.SupportsDeleteV2;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.RowLevelOperation.Command;
+import org.apache.spark.sql.connector.write.RowLevelOperationBuilder;
+import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
+import org.apache.spark.sql.connector.write.SupportsOverwriteV2;
+import org.apache.spark.sql.connector.write.V1Write;
+import org.apache.spark.sql.connector.write.Write;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.sources.InsertableRelation;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import paimark.catalog.KeepsValues;
+import paimark.source.PythonHalf;
+
+/** A table of a {@link LakeCatalog} to which a statement writes: what it writes is one commit. */
+final class LakeTarget
+        implements SupportsRead, SupportsWrite, SupportsRowLevelOperations, SupportsMetadataColumns, SupportsDeleteV2,
+                KeepsValues {
+    /** The option that says which statement changes rows. */
+    private static final String CHANGE = "change";
+    /** The option that says that an overwrite replaces some partitions. */
+    private static final String PARTITIONS = "partitions";
+
+    private final LakeWrites writes;
+    private final LakeName name;
+    private final ChangedTable shape;
+    private ChangedTable begun;
+
+    /** {@code shape} is the table as the statement finds it. */
+    LakeTarget(LakeWrites writes, LakeName name, ChangedTable shape) {
+        this.writes = writes;
+        this.name = name;
+        this.shape = shape;
+    }
+
+    @Override
+    public String name() {
+        return shape.name();
+    }
+
+    @Override
+    public Column[] columns() {
+        return shape.columns();
+    }
+
+    @Override
+    public Transform[] partitioning() {
+        return shape.rows.partitioning();
+    }
+
+    @Override
+    public Set<TableCapability> capabilities() {
+        return Set.of(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.V1_BATCH_WRITE,
+                TableCapability.TRUNCATE, TableCapability.OVERWRITE_BY_FILTER);
+    }
+
+    @Override
+    public MetadataColumn[] metadataColumns() {
+        return shape.metadataColumns();
+    }
+
+    @Override
+    public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+        return shape.newScanBuilder(options);
+    }
+
+    @Override
+    public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+        return new Rows(new HashMap<>(info.options().asCaseSensitiveMap()));
+    }
+
+    @Override
+    public RowLevelOperationBuilder newRowLevelOperationBuilder(RowLevelOperationInfo info) {
+        begun = changing(info.command(), info.options());
+        return begun.newRowLevelOperationBuilder(info);
+    }
+
+    @Override
+    public boolean canDeleteWhere(Predicate[] conditions) {
+        return shape.canDeleteWhere(conditions);
+    }
+
+    /** A DELETE of whole partitions. Without a condition nothing was begun. */
+    @Override
+    public void deleteWhere(Predicate[] conditions) {
+        ChangedTable target = begun != null ? begun : changing(Command.DELETE, CaseInsensitiveStringMap.empty());
+        target.deleteWhere(conditions);
+    }
+
+    private ChangedTable changing(Command command, CaseInsensitiveStringMap given) {
+        Map<String, String> options = new HashMap<>(given.asCaseSensitiveMap());
+        options.put(CHANGE, command.name().toLowerCase(Locale.ROOT));
+        PythonHalf half = writes.begin(name, new StructType(), false, options);
+        ChangedTable found = (ChangedTable) ((TableWrite) half.begun()).changing(name());
+        if (found.rows.table.schema().id() != shape.rows.table.schema().id()) {
+            throw new IllegalStateException("The definition of " + name() + " changed meanwhile. Run it again.");
+        }
+        found.commitBy(() -> writes.commit(half));
+        return found;
+    }
+
+    /** The rows of an INSERT, or of a program. */
+    private final class Rows implements SupportsOverwriteV2 {
+        private final Map<String, String> options;
+        private boolean replaces;
+        /** What an overwrite replaces, if not the whole table. */
+        private org.apache.spark.sql.classic.Dataset<Row> partitions;
+
+        Rows(Map<String, String> options) {
+            this.options = options;
+        }
+
+        @Override
+        public WriteBuilder truncate() {
+            replaces = true;
+            return this;
+        }
+
+        @Override
+        public boolean canOverwrite(Predicate[] conditions) {
+            return StaticPartition.isOne(conditions, shape.rows.table.partitionKeys());
+        }
+
+        @Override
+        public WriteBuilder overwrite(Predicate[] conditions) {
+            partitions = StaticPartition.row(conditions, shape.rows.schema());
+            options.put(PARTITIONS, "true");
+            return truncate();
+        }
+
+        @Override
+        public Write build() {
+            return new V1Write() {
+                @Override
+                public InsertableRelation toInsertableRelation() {
+                    return (rows, overwrite) -> write(rows);
+                }
+            };
+        }
+
+        private void write(Dataset<Row> rows) {
+            PythonHalf half = writes.begin(name, rows.schema(), replaces, options);
+            if (partitions != null) {
+                ((TableWrite) half.begun()).replace(partitions);
+            }
+            SourceRows.write(half.begun(), rows);
+            writes.commit(half);
+        }
+    }
+}
