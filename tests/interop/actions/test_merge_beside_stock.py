@@ -153,7 +153,7 @@ class Job:
         except BaseException as error:
             self.failure = error
 
-    def upon(self, rows: Mapping[int, str]) -> Rows:
+    def upon(self, rows: Mapping[int, str]) -> dict[int, str]:
         """The rows with what it wrote."""
         return {key: text for key, text in ({**rows, **self.rows}).items() if key not in self.gone}
 
