@@ -153,7 +153,7 @@ class Job:
         except BaseException as error:
             self.failure = error
 
-    def upon(self, rows: Mapping[int, str]) -> Rows:
+    def upon(self, rows: Mapping[int, str]) -> dict[int, str]:
         """The rows with what it wrote."""
         return {key: text for key, text in ({**rows, **self.rows}).items() if key not in self.gone}
 
@@ -220,11 +220,24 @@ def test_a_merge_and_a_try_land_beside_a_job(
         plan = TRY_SCRIPT.plan(context, table, {"file": str(script), "check": str(checks), "name": "tried"})
         tried = TRY_SCRIPT.apply(context, plan, lambda line: None)
         assert "2 checks" in tried.message
+        # The job has committed since. What the merge did alone goes and comes beside it.
+        [refusal] = planned(context, "undo", table=table).refusals
+        assert "moved since" in refusal.reason and "paimark revert" in refusal.hint
+        gone = done(context, "revert", table=table, snapshot=tried.result["snapshot_id"])
+        done(context, "revert", table=table, snapshot=gone.result["snapshot_id"])
     assert job.commits > 5
     kinds = {each["commit_kind"] for each in judge.read(engine_warehouse, f"{name}$snapshots")}
     assert "COMPACT" in kinds and "OVERWRITE" not in kinds
-    expected |= {key: "tried" for key in range(_OF_SCRIPT, count, 100)}
-    assert judge.read(engine_warehouse, name) == listed(job.upon(expected))
+    expected = job.upon(expected | {key: "tried" for key in range(_OF_SCRIPT, count, 100)})
+    assert judge.read(engine_warehouse, name) == listed(expected)
+    # A merge of one key, its undo and its redo, when the job rests.
+    judge.write(engine_warehouse, fix, listed({_OF_BRANCH + 100: "later"}))
+    judge.write(engine_warehouse, name, listed({0: "main"}))
+    before = expected | {0: "main"}
+    after = before | {_OF_BRANCH + 100: "later"}
+    for action, rows in (("merge-branch", after), ("undo", before), ("redo", after)):
+        done(context, action, table=table, **({"name": "fix"} if action == "merge-branch" else {}))
+        assert judge.read(engine_warehouse, name) == listed(rows), action
 
 
 def tries(beside: Beside, run: Callable[[], Outcome]) -> int:
