@@ -255,6 +255,10 @@ def frees(files: int, bytes_: int, stays: str = "") -> Item:
     return Item("frees", text, count=files, unit="files", bytes=bytes_)
 
 
+# As long a commit of rows can be undone.
+UNTIL_NEW_COMMIT = "there is a new commit"
+
+
 def undone_by(command: str, until: str = "") -> Item:
     """The item on the command that takes a change back."""
     return Item("undo", f"{command}, until {until}" if until else command)

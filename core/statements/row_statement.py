@@ -23,7 +23,7 @@ from paimark.core.actions.checks import (
 )
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups import items_of
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
@@ -196,6 +196,7 @@ class RowStatement(ABC):
             cost="one commit, through Spark",
             refusals=(*read_only, *refused, *effects.refusals),
             undo=table.undo,
+            until=UNTIL_NEW_COMMIT,
         )
 
     def _taken_along(self, state: WrittenState) -> list[Item]:
@@ -278,6 +279,7 @@ class RowStatement(ABC):
             message=self._message(schema, answer.snapshot, facts),
             result={"snapshot_id": answer.snapshot, **self.result(facts)},
             undo=plan.undo if answer.snapshot is not None else "",
+            until=plan.until,
         )
         before = "no snapshot" if head is None else f"snapshot {head.snapshot.id}"
         after = before if answer.snapshot is None else f"snapshot {answer.snapshot}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Progress, context_of
-from paimark.core.actions.plan import Plan, raise_first
+from paimark.core.actions.plan import Plan, raise_first, undone_by
 from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError, Refused, StatementFailed
 from paimark.core.spark.arrow import cells_batch
@@ -258,7 +258,8 @@ def _run_action(
             outcome = called.action.apply(context, plan, mode.tell)
         facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
         columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
-        undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
+        back = undone_by(outcome.undo, outcome.until).text
+        undo = f". To take it back: {back}" if outcome.undo else ""
         message = translate(outcome.message.rstrip(".") + undo)
     except PaimarkError as error:
         failed = Failed.of(error, position)

@@ -74,6 +74,7 @@ def apply_repair(
         message=message,
         result={"snapshot_id": None if made is None else made.id},
         undo=plan.undo if made is not None else "",
+        until=plan.until,
     )
     at, after = f"{start.root.label} at snapshot", newest if made is None else made.id
     audit.record(context, plan, outcome, started, progress, before=f"{at} {newest}", after=f"{at} {after}")

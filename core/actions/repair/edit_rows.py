@@ -15,7 +15,7 @@ from paimark.core.actions.checks import fingerprint, integer_argument, required_
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.conflict_lines import EDIT
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import BACK, BASE, CHANGED, CONFLICT, GO, NOW
 from paimark.core.actions.repair.commit import (
     apply_repair,
@@ -134,7 +134,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost="one commit, through Spark",
         refusals=tuple(refusals),
         undo=table.undo,
-        until="there is a new commit",
+        until=UNTIL_NEW_COMMIT,
     )
 
 

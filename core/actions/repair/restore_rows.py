@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from paimark.core.actions.checks import fingerprint, integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import BACK, CONFLICT, GO, NOW, THEN, OneVersion
 from paimark.core.actions.repair.commit import (
     apply_repair,
@@ -163,7 +163,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost="one commit, through Spark",
         refusals=tuple(refusals),
         undo=table.undo,
-        until="there is a new commit",
+        until=UNTIL_NEW_COMMIT,
     )
 
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from paimark.core.actions.checks import fingerprint, integer_argument, text_argument
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge import history
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import (
     BACK,
     BASE,
@@ -154,6 +155,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *items,
             *may_be_overwritten(context.files, seen.start.root, context.clock()),
             *([] if is_keyed else [streams_skip(context.files, seen.start.root)]),
+            *_still_merged(context.files, seen),
             kept_history(seen.start),
         ),
         steps=(
@@ -168,8 +170,20 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost=_cost(steps),
         refusals=tuple(refusals),
         undo=table.undo,
-        until="there is a new commit",
+        until=UNTIL_NEW_COMMIT,
     )
+
+
+def _still_merged(files: Files, seen: _Commit) -> list[Item]:
+    """Of a merge: the next merge of that branch goes on behind it, and so does not bring its rows again."""
+    root = seen.start.root
+    branches = [
+        each.branch
+        for each in history.events(files, root.table)
+        if each.kind == "merge" and each.root == root.branch and each.main.is_of(seen.commit)
+    ]
+    said = "still counts as merged: another merge does not bring this back, a revert of the new commit does"
+    return [Item("affects", f"branch {name} {said}", "still-merged") for name in branches]
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

@@ -38,7 +38,7 @@ def test_all_run_in_order_and_each_has_its_result_line(sql: Paimark) -> None:
     assert ran.code == 0
     assert ran.out.splitlines()[-3:] == ["n", "─", "8"]
     lines = [line for line in ran.err.splitlines() if line.startswith("statement ")]
-    back = f"To take it back: paimark undo {MINE}"
+    back = f"To take it back: paimark undo {MINE}, until there is a new commit"
     assert lines[0] == f"statement 1 of 3: Committed snapshot 3 of {MINE}, with 1 row. {back}"
     assert lines[1] == f"statement 2 of 3: Committed snapshot 4 of {MINE}, with 1 row. {back}"
     assert lines[2].startswith("statement 3 of 3: 1 row in ")

@@ -12,7 +12,7 @@ from paimark.core.actions.merge.conflict_file import write_conflicts
 from paimark.core.actions.registry import action, conflicting
 from paimark.core.errors import NotFound, Refused
 from paimark.core.spark.client.client import Engine
-from tests.actions.acting import applied, texts
+from tests.actions.acting import applied, done, texts
 from tests.interop.judge import Judge
 from tests.spark.repair.repaired import FIRST, INSERT, KEYED, MERGE, Repaired
 
@@ -57,6 +57,26 @@ def test_a_row_that_changed_since_is_a_conflict(engine: Engine, engine_warehouse
     assert t.plan("revert", snapshot=t.newest).refusals == ()
     judge.compact(engine_warehouse, t.name)
     assert t.plan("revert", snapshot=t.newest).headline.endswith("changed no rows (COMPACT).")
+
+
+def test_a_merge_that_is_taken_back_still_counts_as_merged(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "merged", **KEYED)
+    t.do(INSERT)
+    done(t.context, "create-branch", table=t.table, name="fix", snapshot=1)
+    fix = f"`{t.table.name}$branch_fix`"
+    t.do("INSERT INTO t VALUES ('a', 5, 'five')", f"UPDATE reverts.{fix} SET v = 'fixed' WHERE k = 1")
+    done(t.context, "merge-branch", table=t.table, name="fix")
+    merge = t.newest
+    plan = t.repair("revert", snapshot=merge)
+    said = "branch fix still counts as merged: another merge does not bring this back"
+    assert any(each.startswith(said) for each in texts(plan, "affects")), plan
+    assert ["a", 1, "one"] in t.rows and ["a", 5, "five"] in t.rows
+    assert action("merge-branch").plan(t.context, t.table, {"name": "fix"}).empty
+    # As the plan says.
+    assert not any("merged" in each for each in texts(t.repair("revert", snapshot=t.newest), "affects"))
+    assert ["a", 1, "fixed"] in t.rows
 
 
 @pytest.mark.long

@@ -91,7 +91,8 @@ def test_rows_go_by_place_to_main_and_to_a_branch(
     answer = agreed(engine, "INSERT INTO inserted.orders VALUES (90, 'new', 1), (91, NULL, 2.5)")
     assert answer.rows == [{"action": "insert-into", "table": name, "snapshot_id": 6, "row_count": 2}]
     assert answer.finish.message == (
-        "Committed snapshot 6 of inserted.orders, with 2 rows. To take it back: paimark undo inserted.orders"
+        "Committed snapshot 6 of inserted.orders, with 2 rows. "
+        "To take it back: paimark undo inserted.orders, until there is a new commit"
     )
     after = judge.read(engine_warehouse, name)
     assert after == comparable(read_rows(engine_warehouse, name))
@@ -153,7 +154,7 @@ def test_an_overwrite_replaces_the_table_or_partitions_and_keeps_history(
     # Without PARTITION the whole table, also by rows of its own.
     whole = agreed(engine, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE day = '2026-05-03'")
     assert days() == {"2026-05-03": ["b"]}
-    assert whole.finish.message.endswith(f"To take it back: paimark undo {name}")
+    assert whole.finish.message.endswith(f"To take it back: paimark undo {name}, until there is a new commit")
     assert inserted(engine, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE false")["row_count"] == 0
     assert days() == {}
     assert judge.read(engine_warehouse, name, snapshot=2) == first
