@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.catalog.TableInfo;
 
 /** A catalog that refuses every change, in one sentence. */
 public abstract class ReadOnlyCatalog implements TableCatalog, SupportsNamespaces {
@@ -14,6 +15,11 @@ public abstract class ReadOnlyCatalog implements TableCatalog, SupportsNamespace
 
     protected ReadOnlyCatalog(String refusal) {
         this.refusal = refusal;
+    }
+
+    @Override
+    public Table createTable(Identifier table, TableInfo info) {
+        throw readOnly();
     }
 
     @Override
