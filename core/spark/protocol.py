@@ -143,9 +143,8 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     `paimark.core.spark.writing.target`. An `overwrite` replaces the whole table, or the partitions in the
     result of `partitions_sql`; if it has none, there is no commit. `sql` can read these as the view
     `PARTITIONS`. With `common_sql`, only that query reads the versions, and both others read its result as
-    the view `COMMON`. `changed_sql` reads `COMMON` too, and has the keys on which the rows depend, as structs
-    `k`; `comes`: the key's row changes. Others may commit rows of other keys meanwhile. `texts` is as in
-    `Ask`. `may_go_on`, `lock` and `next_entry` are as in the target of a write.
+    the view `COMMON`. `texts` is as in `Ask`. `may_go_on`, `lock` and `next_entry` are as in the target of a
+    write; others may go on in other partitions.
     """
 
     number: int
@@ -161,7 +160,6 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     may_go_on: bool = False
     partitions_sql: str | None = None
     common_sql: str | None = None
-    changed_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = {}
     lock: str | None = None
     next_entry: str = ""
@@ -194,8 +192,9 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
     Rows with a key: `upserts_sql` has the rows as they shall be, and in the column `GONE` whether the key
     shall have none. Rows without: the data files named `out` leave the table, and so do the rows of the
     condition `delete_where`; `rows_sql` has those that are added. Either: the `partitions`, as manifests
-    have them, in Base64, leave the table. `operation` and `done` are for the log.
-    `schema`, `head` and `follows_main` must still be valid at the commit.
+    have them, in Base64, leave the table. `operation` and `done` are for the log, in which a change with a
+    `lock` writes itself. `schema`, `head` and `follows_main` must still be valid at the commit; `lock` and
+    `next_entry` are as in the target of a write.
     """
 
     number: int
@@ -206,14 +205,16 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
     follows_main: bool
     head: str
     commit_user: str
-    operation: str
-    done: str
+    operation: str | None = None
+    done: str = ""
     upserts_sql: str = ""
     out: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     delete_where: str = ""
     rows_sql: str = ""
     texts: Mapping[str, tuple[str, ...]] = {}
+    lock: str | None = None
+    next_entry: str = ""
     note: Note = Note()
 
 

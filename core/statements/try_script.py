@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from paimark.core.actions.checks import (
     fingerprint,
+    integer_argument,
     read_only_refusals,
     require_allowed,
     require_unmoved,
@@ -24,7 +25,7 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.kinds import Choice, FileName, Text
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, raise_first
 from paimark.core.actions.registry import Action, action, with_note
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, engine_of, start_of
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, engine_of, start_in, start_of
 from paimark.core.actions.row_checks.check_file import file_of_table, placed, read_check_file
 from paimark.core.actions.row_checks.checking import verdict, version_to_check
 from paimark.core.errors import PaimarkError, Refused, Unavailable, UsageError
@@ -37,7 +38,7 @@ from paimark.core.statements.run import CallMode, action_call, is_action, requir
 from paimark.core.statements.script import ScriptStatement, naming, read_script
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.main_branch import branch_names, branch_root
+from paimark.core.table.lineage.main_branch import branch_names, branch_root, main_root
 from paimark.core.table.operations import CheckResult, checks_said
 from paimark.core.table.records import is_same_commit
 from paimark.core.travel.parse.statement import Statement
@@ -95,6 +96,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             "check": None if checks is None else checks.path,
             "publish": publish,
             "name": name,
+            "head": head,
             "digest": fingerprint(text, "" if checks is None else checks.digest),
         },
         fingerprint=start.fingerprint,
@@ -108,10 +110,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Do all of it. If a statement or a check fails, the branch stays, and the error says where it was."""
+    """Do all of it. If a statement or a check fails, the branch stays, and the error says where it was.
+
+    The branch is of the snapshot that the plan saw, on which jobs may have committed since.
+    """
     require_allowed(context, plan)
     table = parse_table_name(plan.table)
-    start = start_of(context.files, table)
+    head = integer_argument(plan.arguments, "head")
+    start = start_in(context.files, main_root(context.files, table), at=head)
     require_unmoved(table, plan, start.fingerprint)
     with engine_of(context) as engine:
         attempt = _Attempt(dataclasses.replace(context, engine=lambda: engine), table, plan, start, progress)

@@ -108,7 +108,7 @@ def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Pa
 
 
 def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
-    for when in scene.killed(1 if is_long else 8):
+    for when in scene.killed(1 if is_long else 16):
         scene.assert_reads_rightly(when)
         scene.recover()
         scene.assert_whole(when)
@@ -130,7 +130,7 @@ def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tm
 
 def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     recoveries, known = 0, set[str]()
-    for write in range(1, len(scene.film.writes) + 1, 1 if is_long else 9):
+    for write in range(1, len(scene.film.writes) + 1, 1 if is_long else 14):
         for when in scene.killed_recovering(write, partial(some_of, turn=write, known=known)):
             recoveries += 1
             scene.assert_reads_rightly(when)

@@ -163,7 +163,7 @@ def scene(request: pytest.FixtureRequest, warehouse: Path) -> Scene:
 @pytest.mark.parametrize("scene", CASES, indirect=True, ids=lambda case: case.name)
 def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
-    for when in scene.killed(1 if is_long else 5 if scene.name in SHORT else 0):
+    for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
         scene.assert_what_stays_is_whole(when)
         scene.recover()
         scene.assert_whole(when)
@@ -180,7 +180,7 @@ def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     """After some of the kills, at some writes of the recovery: all of them would take minutes."""
     count = len(scene.film.writes)
     recoveries, step = 0, 4 + count // 10
-    for write in range(1, count + 1, step if is_long else 3 * step):
+    for write in range(1, count + 1, step if is_long else 5 * step):
         for when in scene.killed_recovering(write, lambda writes: range(1, len(writes) + 1, 1 + count // 20)):
             recoveries += 1
             scene.assert_what_stays_is_whole(when)

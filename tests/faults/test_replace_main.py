@@ -125,7 +125,7 @@ def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Pa
 @pytest.mark.parametrize("scene", CASES, indirect=True, ids=lambda case: case.name)
 def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
-    for when in scene.killed(1 if is_long else 5 if scene.name in SHORT else 0):
+    for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
         scene.assert_reads_rightly(when)
         scene.recover()
         scene.assert_whole(when)
@@ -139,7 +139,7 @@ def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
 )
 def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     known = set[str]()
-    for turn, write in enumerate(range(1, len(scene.film.writes) + 1, 3 if is_long else 20)):
+    for turn, write in enumerate(range(1, len(scene.film.writes) + 1, 3 if is_long else 30)):
         for when in scene.killed_recovering(write, partial(some_of, turn=turn, known=known)):
             scene.assert_reads_rightly(when)
             scene.recover()

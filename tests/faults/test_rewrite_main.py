@@ -137,7 +137,7 @@ def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path, is_long:
     film = scene.filmed()
     right = [before, scene.main()]
     assert right[1][0] == 7
-    for point in film.points() if is_long else some_points(film, 5):
+    for point in film.points() if is_long else some_points(film, 10):
         film.put_back(point)
         # Before the recovery, main is already at a state that it or the branch had.
         assert 5 <= (scene.main()[0] or 0) <= 7
@@ -206,7 +206,7 @@ def test_every_write_around_a_rewriting_can_be_the_last(
     assert right[1][0] == (before[0] or 0) + 1
     assert 0 < asked[-1] < len(film.writes) - 1
     # A kill before a write is a kill after the previous one, unless the engine writes in between.
-    points = [*film.points()] if is_long else some_points(film, 6 if scene.action in SHORT else 0)
+    points = [*film.points()] if is_long else some_points(film, 12 if scene.action in SHORT else 0)
     for point in (film.point(asked[-1] + 1, "before"), *points):
         film.put_back(point)
         scene.recover()

@@ -66,7 +66,12 @@ class Sitting:
 
     async def sees(self, *words: str) -> None:
         """Wait until all these words are on the screen."""
-        await self.until(lambda: all(word in self.text for word in words), f"see {words}")
+
+        def are_there() -> bool:
+            text = self.text
+            return all(word in text for word in words)
+
+        await self.until(are_there, f"see {words}")
 
     async def applies(self) -> None:
         """Apply the plan on the screen, and see it done."""

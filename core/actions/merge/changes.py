@@ -104,8 +104,9 @@ class MergeRows(_Merge):
             chosen = None if path is None else _as_chosen(work, survey)[1]
             rows = merged_rows(work.context, survey, choice, work.progress, chosen)
             if is_checked(work.plan):
-                # Nobody may commit beside them: their result is checked, and not that of others' rows too.
-                rows = replace(rows, is_checked=True)
+                # Upserts are checked on main as it is: rows of other keys that come meanwhile are later ones.
+                # Beside other rows nobody may commit.
+                rows = replace(rows, is_checked=not rows.are_upserts)
                 if now != (work.plan.main_at, self.state.schema):
                     under = merged_state(work.context, survey, choice, chosen, rows)
                     self._checks = checked_again(work.context, work.plan, under, work.progress)

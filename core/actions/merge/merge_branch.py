@@ -15,7 +15,7 @@ from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen, conflicting
 from paimark.core.actions.merge.fast_forward import new_tags
 from paimark.core.actions.merge.resolution import Resolution, undecided
-from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
+from paimark.core.actions.merge.rows import comes_by_upserts, merged_rows, result_of, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.columns import columns_change, columns_lost, lost_columns
@@ -198,13 +198,9 @@ def merged_state(
     if rows is None:
         rows = merged_rows(context, survey, choice, context.progress, resolution)
     label = f"{survey.start.place} with branch {name} up to snapshot {head.id}"
+    versions, common = result_of(survey, rows)
     return CheckedRows(
-        label,
-        survey.start.root.table,
-        survey.target.schema,
-        rows.versions,
-        result_of(survey, rows),
-        texts=rows.texts,
+        label, survey.start.root.table, survey.target.schema, versions, common, texts=rows.texts
     )
 
 
@@ -280,7 +276,7 @@ def _affected(context: Context, survey: Survey) -> Iterator[Item]:
     # Main keeps a tag of the last one, which every expiry heeds. A tag of another branch only Paimark heeds.
     shared = survey.branch.snapshot.id + (0 if survey.start.is_main else 1)
     between = range(survey.base.id + 1, shared)
-    if survey.kind == "keyed":
+    if survey.kind == "keyed" and not comes_by_upserts(survey):
         yield streams_skip(context.files, survey.start.root)
     if survey.kind == "fast-forward" and between:
         first, last = between[0], between[-1]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge import sql as merge_sql
@@ -23,12 +24,13 @@ from paimark.core.actions.row_checks.check_file import MAIN, THIS
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.protocol import COMMON, PARTITIONS, Version
+from paimark.core.spark.protocol import COMMON, GONE, PARTITIONS, Version
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
-from paimark.core.table.definition.kinds import merging_refusals
-from paimark.core.table.manifests.files import size_of, snapshot_facts
+from paimark.core.table.definition.kinds import merging_refusals, unseen_rows
+from paimark.core.table.definition.row_changes import change_rules, takes_any_change
+from paimark.core.table.manifests.files import size_of, snapshot_facts, unseen_files
 from paimark.core.table.manifests.partitions import RowTexts
 from paimark.core.table.records import TableSchema, is_same_commit
 
@@ -62,17 +64,44 @@ def merged_rows(
             )
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
         return QueryRows(versions, sql, bool(answer["removed"]))
+    head = survey.start.head.snapshot
+    if any(unseen_files(context.files, survey.start.root.table, survey.target.schema, head)):
+        # The plan has looked, but in a later try the head is another.
+        raise Refused(*unseen_rows(survey.start.root.table.full_name))
     if resolution is not None:
         return _resolved_rows(context, survey, versions, progress, resolution)
     queries = keyed_queries(context, survey, versions, branch_wins=choice == "branch")
     if choice == "fail":
         _require_no_conflict(context, survey, versions, queries, progress)
-    return _written(versions, queries)
+    return _written(survey, versions, queries)
 
 
-def result_of(survey: Survey, rows: QueryRows) -> dict[str, str]:
-    """Queries by name, in order, that give all rows of main once these are committed, as `THIS`."""
-    main, schema = {MAIN: f"SELECT * FROM {merge_sql.MAIN}"}, survey.target.schema
+def comes_by_upserts(survey: Survey) -> bool:
+    """Whether the merge changes single rows of main: else it writes partitions again."""
+    return survey.kind == "keyed" and takes_any_change(survey.target.schema)
+
+
+def result_of(survey: Survey, rows: QueryRows) -> tuple[dict[str, Version], dict[str, str]]:
+    """Versions, and queries by name, in order, that give all rows of main once these are committed, as
+    `THIS`."""
+    schema = survey.target.schema
+    if rows.are_upserts:
+        versions = {
+            **rows.versions,
+            merge_sql.ALL_OF_MAIN: version_of(survey.start.root, survey.start.head.snapshot),
+        }
+        main = f"SELECT * FROM {merge_sql.ALL_OF_MAIN}"
+        names = ", ".join(quoted(field.name) for field in schema.fields)
+        same = " AND ".join(f"m.{quoted(each)} = c.{quoted(each)}" for each in schema.primary_keys)
+        others = f"SELECT m.* FROM {merge_sql.ALL_OF_MAIN} m LEFT ANTI JOIN {COMMON} c ON {same}"
+        come = f"SELECT {names} FROM {COMMON} WHERE NOT {GONE}"
+        # The upserts come first: behind it, a check's name for main would hide their version of it.
+        return versions, {COMMON: rows.sql, MAIN: main, THIS: f"({others}) UNION ALL ({come})"}
+    return {**rows.versions}, _result_of(schema, rows)
+
+
+def _result_of(schema: TableSchema, rows: QueryRows) -> dict[str, str]:
+    main = {MAIN: f"SELECT * FROM {merge_sql.MAIN}"}
     if not rows.overwrite:
         return {**main, THIS: f"(SELECT * FROM {merge_sql.MAIN}) UNION ALL ({rows.sql})"}
     if rows.common_sql is None or rows.partitions_sql is None:
@@ -113,7 +142,7 @@ def _resolved_rows(
     queries = resolved_queries(context, survey, versions)
     texts = {merge_sql.CHOICES: resolution.texts}
     require_fitting(context, survey.target, versions, queries, resolution, progress, texts)
-    return _written(versions, queries, texts)
+    return _written(survey, versions, queries, texts)
 
 
 def require_fitting(
@@ -133,17 +162,19 @@ def require_fitting(
 
 
 def _written(
+    survey: Survey,
     versions: Mapping[str, Version],
     queries: merge_sql.Keyed,
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> QueryRows:
+    if comes_by_upserts(survey):
+        return QueryRows(versions, queries.upserts, overwrite=False, texts=texts or {}, are_upserts=True)
     return QueryRows(
         versions=versions,
         sql=queries.rows,
         overwrite=True,
         partitions_sql=queries.partitions,
         common_sql=queries.common,
-        changed_sql=queries.changed,
         texts=texts or {},
     )
 
@@ -193,6 +224,11 @@ def versions_of(survey: Survey) -> dict[str, Version]:
         merge_sql.MAIN_BASE: version_of(survey.main_base_root, survey.main_base),
         merge_sql.MAIN: version_of(main, survey.start.head.snapshot),
     }
+    if comes_by_upserts(survey):
+        # Rows that are the same on both ends of a side change nothing.
+        for base, now in ((merge_sql.BASE, merge_sql.HEAD), (merge_sql.MAIN_BASE, merge_sql.MAIN)):
+            versions[base] = replace(versions[base], beside=now)
+        return versions
     if is_same_commit(survey.base, survey.main_base):
         del versions[merge_sql.MAIN_BASE]
     return versions
@@ -221,8 +257,10 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
         refusals.append(Refusal(f"What is merged is not whole: {error.message}", "Repair it first."))
     what = "the rows that it added, as one APPEND"
     if survey.kind == "keyed":
-        stays = {*schema.partition_keys} <= {*schema.primary_keys}
-        what = f"{'the partitions it changed' if stays else 'the whole table'}, as one OVERWRITE"
+        what = "the rows of the keys that it changed, as one commit"
+        if not comes_by_upserts(survey):
+            where = "partitions it changed" if schema.partition_keys else "whole table"
+            what = f"the {where}, as one OVERWRITE: {_why_overwritten(schema)}"
     steps = [
         Step(
             "check",
@@ -233,6 +271,14 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
         Step("create", start.root.snapshot(start.head.snapshot.id + 1), what),
     ]
     return steps, refusals
+
+
+def _why_overwritten(schema: TableSchema) -> str:
+    """Why single rows of a key can't become what the merge says."""
+    if column := schema.options.get("sequence.field"):
+        return f"a row may become older by {column} (sequence.field)"
+    rules = (*change_rules(schema, "merge"), *change_rules(schema, "delete"))
+    return f"the table {rules[0].reason}"
 
 
 # A condition with more values saves little, and takes long to plan.

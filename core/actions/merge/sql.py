@@ -6,10 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.protocol import COMMON, PARTITIONS, WHOLE
+from paimark.core.spark.protocol import COMMON, GONE, PARTITIONS, WHOLE
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
+# All rows of main, where `MAIN` may lack those that are the same in `MAIN_BASE`.
+ALL_OF_MAIN = "__paimark_all_of_main"
 # A view of one text column, `line`: the choice for a key, as `Resolved` describes it.
 CHOICES = "__paimark_choices"
 _FIRST_CONFLICTS = 5
@@ -57,6 +59,9 @@ class Keyed:
     A side changed a key if its rows at base and head differ, or only one of them exists. A key is in conflict
     if both sides changed it, and not to the same row. `main_base` is `BASE` if both sides have the same base.
     `where` is a clause that every row of a partition passes that the branch changed.
+
+    Rows that are the same in `BASE` and `HEAD` may be missing in both, and so in `main_base` and `MAIN`: then
+    main's row of a key is known only if main changed it. `partitions` and `rows` need all rows.
 
     Each version is read once, and all rows of a key are brought together.
     """
@@ -130,19 +135,18 @@ class Keyed:
 
     @property
     def common(self) -> str:
-        """Each key with main's row after the merge (null for none), and whether that row is the branch's.
-
-        `is_changed`: the branch changed the key, so main's later rows of it would have to be judged.
-        """
+        """Each key with main's row after the merge (null for none), and whether that row is the branch's."""
         return (
-            f"{self._judged} SELECT k, IF({self._comes}, head, main) AS r, {self._comes} AS comes, "
-            "is_changed FROM judged"
+            f"{self._judged} SELECT k, IF({self._comes}, head, main) AS r, {self._comes} AS comes FROM judged"
         )
 
     @property
-    def changed(self) -> str:
-        """The keys that the branch changed, and whether main's row comes from the merge."""
-        return f"SELECT k, comes FROM {COMMON} WHERE is_changed"
+    def upserts(self) -> str:
+        """The rows that come to main, and in `GONE` whether a key has none any more."""
+        cells = [
+            f"{'k' if each in self.keys else 'r'}.{quoted(each)} AS {quoted(each)}" for each in self.columns
+        ]
+        return f"SELECT {', '.join(cells)}, r IS NULL AS {GONE} FROM ({self.common}) WHERE comes"
 
     @property
     def partitions(self) -> str:
@@ -169,9 +173,12 @@ class Keyed:
             f"WITH versions AS ({self._versions}), "
             f"beside AS (SELECT k, {self._row(BASE)} AS base, {self._row(HEAD)} AS head, "
             f"{self._row(self.main_base)} AS main_base, {self._row(MAIN)} AS main FROM versions GROUP BY k), "
-            "judged AS (SELECT k, base, head, main_base, main, NOT (base <=> head) AS is_changed, "
-            "NOT (base <=> head) AND NOT (main_base <=> main) AND NOT (head <=> main) AS is_conflict "
-            "FROM beside)"
+            "moved AS (SELECT *, NOT (base <=> head) AS of_branch, NOT (main_base <=> main) AS of_main "
+            "FROM beside), "
+            # What main changed to the same row is no change any more.
+            "judged AS (SELECT k, base, head, main_base, main, "
+            "of_branch AND NOT (of_main AND head <=> main) AS is_changed, "
+            "of_branch AND of_main AND NOT (head <=> main) AS is_conflict FROM moved)"
         )
 
     @property
@@ -217,7 +224,7 @@ class Resolved(Keyed):
             "beside_given AS (SELECT /*+ BROADCAST(given) */ * FROM judged LEFT JOIN given "
             f"ON IF(is_conflict, {self._identity}, NULL) = given_k), settled AS (SELECT *, "
             f"IF(is_conflict, {row}, IF(is_changed, head, main)) AS r FROM beside_given) "
-            "SELECT k, r, IF(is_conflict, NOT (r <=> main), is_changed) AS comes, is_changed FROM settled"
+            "SELECT k, r, IF(is_conflict, NOT (r <=> main), is_changed) AS comes FROM settled"
         )
 
     @property

@@ -153,14 +153,6 @@ class Chosen(Resolved):
             "true AS is_changed, is_conflict FROM changes)"
         )
 
-    @property
-    def upserts(self) -> str:
-        """The rows for a `Repair`."""
-        cells = [
-            f"{'k' if each in self.keys else 'r'}.{quoted(each)} AS {quoted(each)}" for each in self.columns
-        ]
-        return f"SELECT {', '.join(cells)}, r IS NULL AS {GONE} FROM ({self.common}) WHERE comes"
-
 
 def _row(view: str) -> str:
     """Two keys that only Spark takes for equal, as 0.0 and -0.0, fail."""

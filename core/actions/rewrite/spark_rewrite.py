@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import commit_user, find_commit
@@ -27,7 +28,16 @@ from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Re
 from paimark.core.figures import counted
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
-from paimark.core.spark.protocol import ActionTask, Ask, Failed, StageProgress, TaskResult, Version, Write
+from paimark.core.spark.protocol import (
+    ActionTask,
+    Ask,
+    Failed,
+    Repair,
+    StageProgress,
+    TaskResult,
+    Version,
+    Write,
+)
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.definition import kinds
@@ -83,11 +93,11 @@ class RewriteBase:
 class QueryRows:
     """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
-    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. Rows that are only
-    added are the same whatever others commit meanwhile. With `changed_sql`, as in `Write`, rows are the same
-    unless others commit to the keys that it tells. If main's rows with these `is_checked`, others must not
-    commit meanwhile. With `replaces_later` these are all rows of the table, instead of what others commit
-    meanwhile too.
+    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. `are_upserts`: they
+    are for a `Repair`, by their keys. Rows that are only added are the same whatever others commit meanwhile,
+    upserts unless others commit to these keys, and those of partitions unless others commit to them. If
+    main's rows with these `is_checked`, others must not commit meanwhile. With `replaces_later` these are
+    all rows of the table, instead of what others commit meanwhile too.
     """
 
     versions: Mapping[str, Version]
@@ -95,15 +105,15 @@ class QueryRows:
     overwrite: bool
     partitions_sql: str | None = None
     common_sql: str | None = None
-    changed_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    are_upserts: bool = False
     is_checked: bool = False
     replaces_later: bool = False
 
     @property
     def may_go_on(self) -> bool:
         """Whether main may go on while they are written, so that only the commit is tried again."""
-        stays = not self.overwrite or self.changed_sql is not None or self.replaces_later
+        stays = not self.overwrite or self.partitions_sql is not None or self.replaces_later
         return not self.is_checked and stays
 
 
@@ -192,31 +202,11 @@ def rewrite(
     Raises `Refused` when main or its definition moved, `Overwritten`, `Cancelled`, and the engine's error.
     If the engine failed and the commit landed nevertheless, it is returned.
     """
-    token = hold.journal.token
-    write = Write(
-        number=0,
-        table=start.root.table.full_name,
-        schema=start.schema_text,
-        versions=rows.versions,
-        sql=rows.sql,
-        branch=start.root.branch,
-        follows_main=start.is_main,
-        head=start.head.snapshot.to_json().decode(),
-        commit_user=commit_user(token),
-        lock=token,
-        next_entry=hold.next_entry,
-        overwrite=rows.overwrite,
-        may_go_on=rows.may_go_on,
-        partitions_sql=rows.partitions_sql,
-        common_sql=rows.common_sql,
-        changed_sql=rows.changed_sql,
-        texts=rows.texts,
-        note=context.note,
-    )
-    after = start.head.snapshot.id
+    token, after = hold.journal.token, start.head.snapshot.id
+    order = _order(start, rows, hold)
     try:
         with engine_of(context) as engine:
-            answer = answer_of(engine, write, progress)
+            answer = answer_of(engine, replace(order, note=context.note), progress)
         if answer.remark:
             progress(
                 Remark(f"The rows are committed; what Paimon does after a commit failed: {answer.remark}")
@@ -232,6 +222,33 @@ def rewrite(
     if made is None and answer.snapshot is not None:
         raise overwritten(start.root, answer.snapshot)
     return made
+
+
+def _order(start: RewriteBase, rows: QueryRows, hold: Hold) -> Write | Repair:
+    token = hold.journal.token
+    common: dict[str, Any] = {
+        "number": 0,
+        "table": start.root.table.full_name,
+        "schema": start.schema_text,
+        "versions": rows.versions,
+        "branch": start.root.branch,
+        "follows_main": start.is_main,
+        "head": start.head.snapshot.to_json().decode(),
+        "commit_user": commit_user(token),
+        "texts": rows.texts,
+        "lock": token,
+        "next_entry": hold.next_entry,
+    }
+    if rows.are_upserts:
+        return Repair(**common, upserts_sql=rows.sql)
+    return Write(
+        **common,
+        sql=rows.sql,
+        overwrite=rows.overwrite,
+        may_go_on=rows.may_go_on,
+        partitions_sql=rows.partitions_sql,
+        common_sql=rows.common_sql,
+    )
 
 
 def run_query(

@@ -12,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from paimark.core.errors import Refused
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
@@ -21,6 +22,8 @@ from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores, StoreUnread
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot
 
 _KEPT = 32
 # With them a table shows rows of other branches, whose commits its own snapshots don't tell.
@@ -96,8 +99,11 @@ class LibraryReads:
     def frame(self, scan: Scan, scope: ReadScope, limit: int | None = None) -> DataFrame:
         """The rows of a table. Spark gets from it only the columns and rows that a statement needs.
 
-        `limit` is how many rows are enough, if no condition leaves some out; None for all.
+        `limit` is how many rows are enough, if no condition leaves some out; None for all. Raises `Refused`
+        if nobody knows any more which commits of other branches belong to the version.
         """
+        if scope == "version":
+            self._require_snapshot(scan)
         most = -1 if limit is None else min(limit, 2**31 - 1)
         return DataFrame(self._java.frame(self.table(scan, scope), most), self._conf.spark)
 
@@ -125,6 +131,18 @@ class LibraryReads:
         if len(self._tables) > _KEPT:
             self._tables.popitem(last=False)
         return table
+
+    def _require_snapshot(self, scan: Scan) -> None:
+        """By the time of its file the library finds the commits of other branches."""
+        if not stands_on_branches(scan.table_schema.options):
+            return
+        number = Snapshot.from_json(scan.snapshot.encode(), "the scan").id
+        if not Lineage(self._warehouse.files, scan.root).has_snapshot(number):
+            raise Refused(
+                f"Snapshot {number} of {scan.name} has expired, and nobody knows any more which commits of "
+                "the other branches belonged to it",
+                f"A tag or savepoint keeps main's own part: `{scan.table}$branch_main` at this version.",
+            )
 
     def _address(self, path: str) -> str:
         return f"{self._warehouse.files.uri.rstrip('/')}/{path}"

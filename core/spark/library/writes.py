@@ -75,7 +75,6 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
-        changed: DataFrame | None = None,
         is_small: bool = False,
         assigned: bool = False,
     ) -> Committed | None:
@@ -83,13 +82,11 @@ class LibraryWrites:
 
         `assigned`: Spark converts them to the table's types, and fills columns that are left out.
 
-        An overwrite with `partitions` replaces those with these values of some partition columns. If others
-        may go on beside it, `changed` has the keys that change, None for too many. `is_small`: one task
-        writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
+        An overwrite with `partitions` replaces those with these values of some partition columns; others may
+        go on beside it in other partitions. `is_small`: one task writes. Raises as `LibraryCommit.make`, and
+        Spark's error of a task.
         """
-        write = self.written(
-            target, frame, partitions=partitions, changed=changed, is_small=is_small, assigned=assigned
-        )
+        write = self.written(target, frame, partitions=partitions, is_small=is_small, assigned=assigned)
         if write.isEmpty() and not target.overwrite:
             return None
         return self._committed(target, write)
@@ -100,7 +97,6 @@ class LibraryWrites:
         frame: DataFrame,
         *,
         partitions: DataFrame | None = None,
-        changed: DataFrame | None = None,
         is_small: bool = False,
         assigned: bool = False,
     ) -> Any:
@@ -108,7 +104,7 @@ class LibraryWrites:
 
         def fill(write: Any) -> None:
             if partitions is not None and target.may_go_on:
-                write.replaceBeside(partitions._jdf, target.head, None if changed is None else changed._jdf)
+                write.replaceBeside(partitions._jdf, target.head)
             elif partitions is not None:
                 write.replace(partitions._jdf)
             self._write_rows(target, write, frame, is_small, assigned)

@@ -24,6 +24,8 @@ _DELETE_BY: Mapping[str, tuple[str, ...]] = {
     "aggregation": ("aggregation.remove-record-on-delete",),
 }
 _UPDATED = ("deduplicate", "partial-update")
+# What pypaimon has for tables with data evolution; its messages are committed as those of a write.
+_BY_COLUMN = "table.new_batch_write_builder().new_update().update_by_predicate(predicate, {column: value})"
 _ROWKIND = "rowkind.field"
 
 
@@ -32,6 +34,10 @@ def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
     options = schema.options
     if is_on(options, "data-evolution.enabled"):
         hint = "INSERT OVERWRITE it with the rows as they shall be."
+        if command != "delete":
+            hint = (
+                f"{command.upper()} in stock Spark writes the columns; or pypaimon: {_BY_COLUMN}. Or {hint}"
+            )
         return [
             WriteRefusal("keeps columns of a row in several files (data-evolution.enabled is true)", hint)
         ]
@@ -58,6 +64,15 @@ def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
         return []
     hint = f"The option {ways[0]} lets it delete rows." if ways else "INSERT OVERWRITE it without them."
     return [WriteRefusal(f"deletes no rows (merge-engine is {engine})", hint)]
+
+
+def takes_any_change(schema: TableSchema) -> bool:
+    """Whether rows that are added can make any row of a key any other one, and can delete it.
+
+    Not by `sequence.field`: there an older row is left out.
+    """
+    rules = (*change_rules(schema, "merge"), *change_rules(schema, "delete"))
+    return bool(schema.primary_keys) and not schema.options.get("sequence.field") and not rules
 
 
 def _is_set(value: str | None) -> bool:

@@ -162,7 +162,7 @@ def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
     monkeypatch.setattr(rewrite_main, "_TRIES", 2)
     table.beside.deed = lambda: table.write({"a1": 7})
     with pytest.raises(Refused, match="moved each of the 2 times that its rows were written") as refused:
-        table.merge("main")
+        table.merge("branch")
     assert refused.value.hint == "Nothing was committed. Pause pypaimon 2.1.0 meanwhile, and make a new plan."
     assert table.rows() == BEFORE | {"a1": 7}
     assert SavepointManager(table.context.files, table.path).ids() == []
@@ -196,7 +196,8 @@ def test_a_new_conflict_is_refused_and_nothing_is_left(make_table: MakeTable) ->
                 ({}, {"b1": 7}, True, 1),
                 ({"sequence_field": "value"}, {"a2": 7}, False, 2),
                 ({"sequence_field": "value"}, {"b1": 7, "c1": 7}, False, 1),
-                ({"bucket": "-1"}, {"a2": 7}, False, 2),
+                ({"bucket": "-1"}, {"a2": 7}, False, 1),
+                ({"ignore-delete": "true"}, {"a2": 7}, False, 2),
                 ({"file_format": "orc"}, {"a2": 7}, False, 1),
             )
         ),

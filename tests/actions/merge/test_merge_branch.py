@@ -115,7 +115,8 @@ def test_a_plan_reads_only_and_tells_the_kind(context: Context, warehouse: Path,
     plan = action("merge-branch").plan(watched, fix, {"name": "fix"})
     assert plan.arguments["kind"] == "keyed"
     assert plan.headline == "Merge 1 commit of branch fix into main of shop.orders."
-    assert codes(plan) == ["conflicts-unknown", "streaming-readers"]
+    assert codes(plan) == ["conflicts-unknown"]
+    assert plan.steps[-1].detail == "the rows of the keys that it changed, as one commit"
     assert (plan.undo, plan.until) == ("paimark undo shop.orders", "main has a new commit")
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.protocol import Event, Task, Write
+from paimark.core.spark.protocol import Event, Repair, Task, Write
 from paimark.core.table.layout import TablePath
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import applied, done, planned
@@ -28,13 +28,16 @@ class Beside:
 
     engine: Engine
     deed: Callable[[], None] = lambda: None
-    writes: list[Write] = field(default_factory=list)
+    writes: list[Write | Repair] = field(default_factory=list)
 
     def do(self, task: Task) -> Generator[Event]:
-        if isinstance(task, Write):
+        if isinstance(task, Write | Repair):
             self.writes.append(task)
             self.deed()
         yield from self.engine.do(task)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.engine, name)
 
 
 @pytest.fixture

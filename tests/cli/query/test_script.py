@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,6 +168,21 @@ def test_what_a_statement_sets_holds_for_those_behind_it(sql: Paimark) -> None:
     assert ran.code == 0
     assert ran.rows[1][0]["table"] == MINE
     assert [ran.rows[2], ran.rows[4]] == [[{"n": 7}], [{"n": 7}]]
+
+
+def test_a_reader_that_closes_its_pipe_stops_what_follows(
+    sql: Paimark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "SELECT repeat('x', 100) AS text FROM range(2000)"
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w") as closed, monkeypatch.context() as within:
+        within.setattr(sys, "stdout", closed)
+        ran = sql("sql", f"{rows}; {INSERT % 'a'}")
+    assert (ran.code, ran.out) == (1, "")
+    ended = "The reader of the output has closed it at statement 1 of 2"
+    assert ran.err.endswith(f"Failed: {ended}\n  Statement 2 was not run.\n")
+    assert count(sql) == 6
 
 
 @pytest.mark.long

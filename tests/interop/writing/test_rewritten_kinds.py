@@ -186,3 +186,16 @@ def test_a_strict_table_refuses_a_commit_beside_others(
     message, hint = refused_statement(engine, f"INSERT INTO {table} VALUES (8, 8, 'late')")
     assert "has found a COMPACT snapshot" in message and hint == "Nothing was committed."
     assert [7, 7, "ours"] in expected(judge, engine_warehouse, table)
+
+
+def test_a_strict_table_that_names_no_snapshot_checks_no_first_commit(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """Stock Paimon 1.4 looks for snapshot 0 then, and commits nothing."""
+    table = "by_statement.first"
+    options = {"bucket": "1", "commit.strict-mode.last-safe-snapshot": "-1"}
+    judge.create(engine_warehouse, table, {"k": "INT", "s": "STRING"}, keys=["k"], options=options)
+    for key in (1, 2):
+        said(engine, f"INSERT INTO {table} VALUES ({key}, 'ours')")
+    said(engine, f"DELETE FROM {table} WHERE k = 1")
+    assert judge.rows(engine_warehouse, table) == [[2, "ours"]]

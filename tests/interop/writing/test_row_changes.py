@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pypaimon import CatalogFactory
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
@@ -214,7 +215,89 @@ def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path,
     assert "at has a time before 1582" in refused(engine, f"DELETE FROM {table} WHERE k = 2")[0]
     assert found(judge, engine_warehouse, table) == kept
     end_of(engine, f"INSERT INTO {table} VALUES (3, TIMESTAMP_NTZ '1582-10-15 00:00:00')")
-    assert found(judge, engine_warehouse, table) == [*kept, [3, -12_219_292_800_000_000]]
+    rows_now = [*kept, [3, -12_219_292_800_000_000]]
+    assert found(judge, engine_warehouse, table) == rows_now
+    for _ in range(5):
+        end_of(engine, f"INSERT INTO {table} VALUES (4, NULL)")
+    rows_now += [[4, None]] * 5
+    message, hint = refused(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert "at has a time before 1582" in f"{message} {hint}"
+    assert found(judge, engine_warehouse, table) == rows_now
+    # In other files they stay as they are read now.
+    end_of(engine, f"ALTER TABLE {table} SET TBLPROPERTIES ('file.format' = 'parquet')")
+    end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert found(judge, engine_warehouse, table) == rows_now
+
+
+def test_what_is_named_for_data_evolution_does_it(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """Main and a branch; stock Paimon and Paimark read what pypaimon writes."""
+    table = "hostile.evolves"
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    judge.create(engine_warehouse, table, {"k": "INT", "v": "INT"}, options=options)
+    judge.put(engine_warehouse, table, [("+I", [1, 1]), ("+I", [2, 2])])
+    assert isinstance(
+        end_of(engine, f"CALL sys.create_branch(table => '{table}', name => 'b', snapshot => 1)"), Finished
+    )
+    hint = refused(engine, f"UPDATE {table} SET v = 9 WHERE k = 2")[1]
+    assert "new_update().update_by_predicate(" in hint
+    assert "pypaimon" not in refused(engine, f"DELETE FROM {table} WHERE k = 2")[1]
+    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
+    for place, value in ((table, 9), (f"{table}$branch_b", 8)):
+        builder = catalog.get_table(place).new_batch_write_builder()
+        update = builder.new_update()
+        is_second = update.new_predicate_builder().equal("k", 2)
+        builder.new_commit().commit(update.update_by_predicate(is_second, {"v": value}))
+        ours = f"hostile.`evolves{place.removeprefix(table)}`"
+        assert sorted(list(row.values()) for row in rows(engine, f"SELECT * FROM {ours}")) == [
+            [1, 1],
+            [2, value],
+        ]
+        assert sorted(judge.rows(engine_warehouse, place)) == [[1, 1], [2, value]]
+
+
+def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    table = "hostile.old_parts"
+    end_of(engine, "CREATE DATABASE IF NOT EXISTS hostile")
+    columns = "k INT NOT NULL, r STRUCT<a: INT, at: TIMESTAMP_NTZ>, l ARRAY<TIMESTAMP_NTZ>"
+    options = "'primary-key' = 'k', 'bucket' = '1', 'file.format' = 'orc'"
+    end = end_of(engine, f"CREATE TABLE {table} ({columns}) TBLPROPERTIES ({options})")
+    assert isinstance(end, Finished), end
+    old, new = "TIMESTAMP_NTZ '1500-01-01 00:00:00'", "TIMESTAMP_NTZ '1600-01-01 00:00:00'"
+    for row in (f"named_struct('a', 1, 'at', {old}), NULL", f"NULL, array(NULL, {old})"):
+        assert "has a time before 1582" in refused(engine, f"INSERT INTO {table} VALUES (1, {row})")[0]
+    for key in (1, 2):
+        end_of(
+            engine,
+            f"INSERT INTO {table} VALUES ({key}, named_struct('a', 1, 'at', {new}), array(NULL, {new}))",
+        )
+    end = end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert isinstance(end, Finished), end
+    judge.put(engine_warehouse, table, [("+I", [3, None, [-62_135_596_800_000_000]])])
+    message, hint = refused(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert "Column l has a time before 1582" in f"{message} {hint}"
+
+
+# Of a table without statistics its files are looked into.
+@pytest.mark.parametrize("mode", ["full", "none"])
+def test_a_compaction_of_keys_moves_no_old_time(
+    engine: Engine, engine_warehouse: Path, judge: Judge, mode: str
+) -> None:
+    table, old = f"hostile.old_{mode}", -62_135_596_800_000_000
+    options = {"file.format": "orc", "bucket": "1", "metadata.stats-mode": mode}
+    columns = {"k": "INT", "at": "TIMESTAMP(6)", "z": "TIMESTAMP_LTZ(3)"}
+    judge.create(engine_warehouse, table, columns, keys=["k"], options=options)
+    judge.put(engine_warehouse, table, [("+I", [1, 0, 0])])
+    judge.put(engine_warehouse, table, [("+I", [2, None, 0])])
+    end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    judge.put(engine_warehouse, table, [("+I", [3, 0, old])])
+    rows_now = found(judge, engine_warehouse, table)
+    message, hint = refused(engine, f"CALL sys.compact(table => '{table}', full => true)")
+    assert "Column z has a time before 1582" in f"{message} {hint}"
+    assert found(judge, engine_warehouse, table) == rows_now
+    end_of(engine, f"DELETE FROM {table} WHERE k = 1")
+    assert found(judge, engine_warehouse, table) == rows_now[1:]
 
 
 def _ids(judge: Judge, warehouse: Path, table: str, kind: Kind) -> dict[int, int]:

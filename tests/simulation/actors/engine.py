@@ -43,6 +43,7 @@ from paimark.core.spark.writing.target import (
 )
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.table.commits import Overwritten
+from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
@@ -62,6 +63,8 @@ _THEN = "__paimark_then"
 _ATTEMPTS = 3
 # The files that a commit adds and takes out, and the table's rows after it.
 Changed = tuple[list[Entry], Rows]
+# The same, and the kind of the commit.
+Made = tuple[list[Entry], Rows, str]
 
 
 class StandInEngine:
@@ -95,7 +98,8 @@ class StandInEngine:
             elif isinstance(task, Compact):
                 yield TaskResult(snapshot=self._compact(task))
             elif isinstance(task, Repair):
-                yield TaskResult(snapshot=self._repair(task))
+                is_merge = merge_sql.HEAD in task.versions
+                yield TaskResult(snapshot=(self._merge if is_merge else self._repair)(task))
             elif isinstance(task, Write):
                 self._write(task)
                 yield TaskResult()
@@ -287,111 +291,134 @@ class StandInEngine:
         return False
 
     def _write(self, write: Write) -> None:
-        target = self._target(
-            write.branch,
-            follows_main=write.follows_main,
-            schema=write.schema,
-            commit_user=write.commit_user,
-            overwrite=write.overwrite,
-            head=write.head,
-            may_go_on=write.may_go_on,
-            lock=write.lock,
-            next_entry=write.next_entry,
+        written = self._rows_of(write, self._read(write.versions))
+        changes = [Change(*row, self._world.number()) for row in written]
+        new = self._new_file(changes, json.loads(write.schema))
+
+        def made(latest: dict[str, Any]) -> Made:
+            if not write.overwrite:
+                before = self._world.commits[_of(latest)]
+                return new, tuple(sorted([*before.rows, *written])), "APPEND"
+            gone = [Entry(DELETE, each) for each in self._writer.live(latest)]
+            return [*gone, *new], written, "OVERWRITE"
+
+        self._commit_held(write, made, overwrite=write.overwrite, may_go_on=write.may_go_on)
+
+    def _merge(self, order: Repair) -> int | None:
+        """The rows of the keys that a branch changed, behind what others committed to other keys."""
+        sides, head = _sides(self._read(order.versions)), json.loads(order.head)
+        merged, main = dict(self._merged(order, sides)), dict(sides.main)
+        changed = {key for key in main.keys() | merged.keys() if main.get(key) != merged.get(key)}
+        if not changed:
+            return None
+        number = self._world.number()
+        changes = [
+            Change(key, merged[key], number) if key in merged else Change(key, main[key], number, 3)
+            for key in sorted(changed)
+        ]
+        new, target = self._new_file(changes, json.loads(order.schema)), self._held(order)
+
+        def made(latest: dict[str, Any]) -> Made:
+            before = self._world.commits[_of(latest)]
+            if not self._may_stand(target.root, head["id"], latest, changed):
+                raise has_moved(target, head["id"], latest["id"])
+            others = [row for row in before.rows if row[0] not in changed]
+            come = [(key, merged[key]) for key in changed & merged.keys()]
+            return new, tuple(sorted([*others, *come])), "APPEND"
+
+        return self._commit_held(order, made, may_go_on=True)
+
+    def _may_stand(self, root: Root, after: int, latest: dict[str, Any], changed: set[int]) -> bool:
+        """Whether others have only compacted since that snapshot, or changed rows of other keys."""
+        numbers = range(after + 1, latest["id"] + 1)
+        for data in self._files.read_many([root.snapshot(number) for number in numbers]):
+            if data is None:
+                return False
+            snapshot = json.loads(data)
+            if snapshot["commitKind"] == "COMPACT":
+                continue
+            commit = self._world.commits[_of(snapshot)]
+            before = () if commit.parent is None else self._world.commits[commit.parent].rows
+            if snapshot["commitKind"] != "APPEND" or {key for key, _ in {*before} ^ {*commit.rows}} & changed:
+                return False
+        return True
+
+    def _merged(self, order: Repair, sides: Sides) -> Rows:
+        for wins in (True, False):
+            if order.upserts_sql in [each.upserts for each in _keyed_queries(order.schema, wins)]:
+                return keyed_merge(sides, branch_wins=wins)[0]
+        raise AssertionError(f"the stand-in for Spark does not know {order.upserts_sql}")
+
+    def _new_file(self, changes: list[Change], schema: dict[str, Any]) -> list[Entry]:
+        return [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
+
+    def _held(self, order: Write | Repair, **more: Any) -> WriteTarget:
+        return self._target(
+            order.branch,
+            follows_main=order.follows_main,
+            schema=order.schema,
+            commit_user=order.commit_user,
+            head=order.head,
+            lock=order.lock,
+            next_entry=order.next_entry,
+            **more,
         )
+
+    def _commit_held(
+        self, order: Write | Repair, made: Callable[[dict[str, Any]], Made], **more: Any
+    ) -> int | None:
+        """The commit of a change that holds the table, `made` on the newest snapshot."""
+        target = self._held(order, **more)
         faster, self._world.faster_commits = self._world.faster_commits, 0
         for _ in range(faster):
             StockWriter(self._world, Actor("faster"), target.root).commit()
-        planned = head = json.loads(write.head)
-        rows = self._read(write.versions)
-        written = self._rows_of(write, rows)
-        if written is None:
-            return
-        # Rows that are committed beside later ones are the older ones.
-        sequence = 0 if write.changed_sql else self._world.number()
-        changes = [Change(key, value, sequence) for key, value in written]
-        schema_id = target.table_schema.id
-        schema = json.loads(write.schema)
-        new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
         for _ in range(_ATTEMPTS):
             require_unchanged(self._files, target)
             latest = Lineage(self._files, target.root).latest()
             require_head(self._files, target, latest)
-            if write.may_go_on and latest is not None:
-                head = latest.as_written()
-            gone, after = self._outcome(target, planned, head, written, _changed(write, rows))
-            kind = "OVERWRITE" if write.overwrite else "APPEND"
-            prepared = self._writer.prepare(
-                head, [*gone, *new], schema_id, kind, write.commit_user, 2**63 - 1
-            )
-            parent = _of(head)
-            self._register(write, prepared, after, parent)
-            made = Snapshot.from_json(prepared.data, "the commit")
+            on = json.loads(order.head) if latest is None else latest.as_written()
+            delta, after, kind = made(on)
+            schema_id = target.table_schema.id
+            prepared = self._writer.prepare(on, delta, schema_id, kind, order.commit_user, 2**63 - 1)
+            self._register(order, prepared, after, _of(on))
+            snapshot = Snapshot.from_json(prepared.data, "the commit")
             publisher = Publisher(self._files, target.root, partial(require_lock, self._files, target))
-            added, deleted = (frozenset(each.file.name for each in entries) for entries in (new, gone))
-            publisher.file_changes = FileChanges(added, deleted)
-            is_made = publisher.publish(made.id, prepared.data)
+            gone, new = ({each.file.name for each in delta if each.kind == of} for of in (DELETE, ADD))
+            publisher.file_changes = FileChanges(frozenset(new), frozenset(gone))
+            is_made = publisher.publish(snapshot.id, prepared.data)
             if publisher.refused is not None:
                 raise publisher.refused
             if is_made:
                 self._world.litter -= {*prepared.metadata}
-                self._world.litter -= {TABLE.data_file("", 0, each.file.name) for each in new}
-                return
+                self._world.litter -= {TABLE.data_file("", 0, name) for name in new}
+                return snapshot.id
         raise Refused("Others committed each time that this write tried to")
 
-    def _outcome(
-        self,
-        target: WriteTarget,
-        planned: dict[str, Any],
-        head: dict[str, Any],
-        written: Rows,
-        changed: set[int] | None,
-    ) -> tuple[list[Entry], Rows]:
-        """The deleted files of a commit on `head`, whose rows were made for `planned`; the rows after it."""
-        before = self._world.commits[_of(head)]
-        if not target.overwrite:
-            return [], tuple(sorted([*before.rows, *written]))
-        if changed is None:
-            return [Entry(DELETE, each) for each in self._writer.live(head)], written
-        replaced, live = ({each.name: each for each in self._writer.live(at)} for at in (planned, head))
-        later = [live[name] for name in live.keys() - replaced.keys()]
-        keys = {change.key for each in later for change in self._writer.changes(each)}
-        if not replaced.keys() <= live.keys() or any(each.level for each in later) or keys & changed:
-            raise has_moved(target, planned["id"], head["id"])
-        gone = [Entry(DELETE, live[name]) for name in sorted(replaced)]
-        others = [row for row in before.rows if row[0] not in changed]
-        return gone, tuple(sorted([*others, *(row for row in written if row[0] in changed)]))
-
-    def _register(self, write: Write, prepared: Any, rows: Rows, parent: Identity) -> None:
+    def _register(self, order: Write | Repair, prepared: Any, rows: Rows, parent: Identity) -> None:
         """Tell the model the rows of the commit, and the commit that they come from."""
-        if merge_sql.HEAD in write.versions:
+        if merge_sql.HEAD in order.versions:
             commit = self._writer.register(prepared, rows, parent)
-            _note_merge(commit.merged, write.versions[merge_sql.HEAD], prepared.identity)
+            _note_merge(commit.merged, order.versions[merge_sql.HEAD], prepared.identity)
             return
-        then = write.versions[_THEN]
-        if then.branch != write.branch:
+        then = order.versions[_THEN]
+        if then.branch != order.branch:
             commit = self._writer.register(prepared, rows, parent)
             _note_merge(commit.merged, then, prepared.identity)
         else:
             self._writer.register(prepared, rows, parent, content=_identity(then))
 
-    def _rows_of(self, write: Write, rows: Mapping[str, Rows]) -> Rows | None:
-        """The rows of the query; None if there is no partition to overwrite."""
+    def _rows_of(self, write: Write, rows: Mapping[str, Rows]) -> Rows:
+        """The rows of the query."""
         unkeyed = merge_sql.Unkeyed()
         if write.sql == f"SELECT * FROM {_THEN}":
             return rows[_THEN]
         if write.sql == unkeyed.added:
             added = Counter(rows[merge_sql.HEAD]) - Counter(rows[merge_sql.BASE])
-            return tuple(sorted(added.elements())) or None
+            return tuple(sorted(added.elements()))
         if write.sql == unkeyed.replayed:
             kept = Counter(rows[merge_sql.MAIN]) - _removed(rows)
             added = Counter(rows[merge_sql.HEAD]) - Counter(rows[merge_sql.BASE])
             return tuple(sorted((kept + added).elements()))
-        for wins in (True, False):
-            for each in _keyed_queries(write.schema, wins):
-                texts = write.sql, write.partitions_sql, write.common_sql, write.changed_sql
-                if texts == (each.rows, each.partitions, each.common, each.changed):
-                    merged, _ = keyed_merge(_sides(rows), branch_wins=wins)
-                    return None if merged == rows[merge_sql.MAIN] else merged
         raise AssertionError(f"the stand-in for Spark does not know {write.sql}")
 
     def _read(self, versions: Mapping[str, Version]) -> dict[str, Rows]:
@@ -406,13 +433,6 @@ class StandInEngine:
 
 def _removed(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
     return Counter(rows[merge_sql.BASE]) - Counter(rows[merge_sql.HEAD])
-
-
-def _changed(write: Write, rows: Mapping[str, Rows]) -> set[int] | None:
-    """The keys that the branch changed, if the merge may be committed beside rows of others."""
-    if write.changed_sql is None:
-        return None
-    return {key for key, _ in {*rows[merge_sql.BASE]} ^ {*rows[merge_sql.HEAD]}}
 
 
 def _sides(rows: Mapping[str, Rows]) -> Sides:

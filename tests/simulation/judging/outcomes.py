@@ -219,6 +219,13 @@ class Outcomes:
         tags = operation.planned.tags[name].items()
         lost = [each for each, held in tags if not self._is_tagged(each, held)]
         lost = [each for each in lost if self._watch.last_writer.get(_tag_key(name, each)) is operation]
+        # A copy of main's pin of the branch is renamed as the pin is.
+        pins = {merge_tag(operation.name, held.id): merge_tag(to.label, held.id) for _, held in tags}
+        lost = [
+            each
+            for each in lost
+            if not (each in pins and self._is_tagged(pins[each], operation.planned.tags[name][each]))
+        ]
         assert not lost, f"it has lost {', '.join(lost)}"
 
     def merged(self, operation: Operation) -> None:

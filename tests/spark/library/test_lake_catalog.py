@@ -155,6 +155,7 @@ def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
     assert "has nothing as old as" in found[len(queries) + len(wrong)]
     assert "is a period" in found[-1], found[-1]
     assert "read-only mode" in found[-5], found[-5]
+    assert all("with `paimark`" in told for told in found[-3:-1]), found[-3:-1]
 
 
 def test_statements_write_and_change_rows_there(tmp_path: Path) -> None:

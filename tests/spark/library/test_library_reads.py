@@ -76,6 +76,16 @@ def test_rows_of_a_fallback_branch(engine: Engine, engine_warehouse: Path, judge
     assert len(found(engine, "SELECT * FROM library.`fallback$branch_b`")) == 4
     at = expected(judge, engine_warehouse, table, snapshot=1)
     assert found(engine, f"SELECT * FROM {table} VERSION AS OF 1") == at
+    # Of an expired one the tag keeps main's part.
+    judge.put(engine_warehouse, table, [("+I", ["x", 9, 9])])
+    judge.create_tag(engine_warehouse, table, "t2", 2)
+    judge.put(engine_warehouse, table, [("+I", ["x", 10, 10])])
+    judge.expire(engine_warehouse, table)
+    failure = ask(engine, f"SELECT * FROM {table} VERSION AS OF 't2'").failure
+    assert failure.message.startswith("Snapshot 2 of library.fallback has expired, and nobody knows any more")
+    assert "`fallback$branch_main`" in failure.hint
+    kept = found(engine, "SELECT * FROM library.`fallback$branch_main` VERSION AS OF 't2'")
+    assert kept == [["x", 1, 1], ["x", 9, 9]]
 
 
 def test_a_chain_and_each_of_its_branches(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests, live_entries
 from tests.interop.written import Table
 from tests.paimon import read_rows
 from tests.spark.library.test_killed_changes import TABLE, change
@@ -46,5 +48,14 @@ def test_the_keys_of_a_source_that_stays_the_same_are_sent_first(
         {"k": 2, "v": 2},
         {"k": 3, "v": 10},
     ]
+    # What a job that stays open writes next is newer than all of them.
+    files = LocalFiles(str(table.warehouse))
+    newest = Lineage(files, TABLE.root()).latest()
+    assert newest is not None
+    numbers = [
+        (each.file["_MIN_SEQUENCE_NUMBER"], each.file["_MAX_SEQUENCE_NUMBER"])
+        for each in live_entries(files, TABLE, data_manifests(files, TABLE, newest))
+    ]
+    assert sorted(numbers) == [(0, 1), (2, 2)]
     merges = [plan for plan in plans(spark_of_library, before).values() if "MergeRows" in plan]
     assert merges and all(("LeftSemi" in plan) is is_sent for plan in merges)

@@ -26,20 +26,27 @@ class OwnTable(Table):
         commit_begun(target, write_begun(target, self.batch(rows)))
 
 
-def write_begun(target: WriteTarget, batch: pa.RecordBatch, changed: pa.Table | None = None) -> Any:
-    """The files of one task, for `commit_begun`. `changed`: as `LibraryWrites.write`, of the whole table."""
+def write_begun(target: WriteTarget, batch: pa.RecordBatch) -> Any:
+    """The files of one task, for `commit_begun`."""
     from pyspark.sql import SparkSession
 
     session = SparkSession.getActiveSession()
     assert session is not None
     files = open_files(target.warehouse, target.options)
     frame = session.createDataFrame(pa.Table.from_batches([batch]))
-    if changed is None:
-        return writes_of(session, files).written(target, frame)
-    keys = session.createDataFrame(changed)
-    given = keys if changed.num_rows else None
-    whole = frame.limit(1).select()
-    return writes_of(session, files).written(target, frame, partitions=whole, changed=given)
+    return writes_of(session, files).written(target, frame)
+
+
+def upserts_begun(target: WriteTarget, batch: pa.RecordBatch) -> Any:
+    """As `write_begun`, of rows of keys: others may commit rows of other keys after the target's head."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    write = writes_of(session, open_files(target.warehouse, target.options)).begun(target)
+    write.changeBeside()
+    write.write(session.createDataFrame(pa.Table.from_batches([batch]))._jdf, False)
+    return write
 
 
 def commit_begun(target: WriteTarget, written: Any, files: Files | None = None) -> None:

@@ -11,12 +11,13 @@ import pytest
 
 from paimark.core.config import Settings
 from paimark.core.demo.directory import MARKER
+from paimark.core.spark.client.client import Engine
 from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
 from paimark.tui.session import Session
 from paimark.tui.tour import steps
 from tests.conftest import ORDERS
 from tests.paimon import commit
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, sitting, with_engine
 
 BAD = {"order_id": [2, 3], "customer": ["c1", "c2"], "price": [-3.0, -4.0]}
 
@@ -25,23 +26,29 @@ BAD = {"order_id": [2, 3], "customer": ["c1", "c2"], "price": [-3.0, -4.0]}
 def demo(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (warehouse / MARKER).touch()
     commit(warehouse, "shop.orders", pa.table(BAD, schema=ORDERS))
-    monkeypatch.setattr("paimark.tui.tour.steps.GOOD", 5)
-    monkeypatch.setattr("paimark.tui.tour.steps.FAULTY", 6)
+    _hasty(monkeypatch, good=5, faulty=6)
     first = "UPDATE {this} SET price = abs(price) WHERE price < 0 AND customer = 'c1'"
     monkeypatch.setitem(steps._SCRIPTS, "try", first)
+    return warehouse
+
+
+def _hasty(monkeypatch: pytest.MonkeyPatch, good: int, faulty: int) -> None:
+    """The tour is of these loads, and of a person who presses keys fast."""
+    monkeypatch.setattr("paimark.tui.tour.steps.GOOD", good)
+    monkeypatch.setattr("paimark.tui.tour.steps.FAULTY", faulty)
     # Each escape here is meant, also one right after that which closed a dialog.
     monkeypatch.setattr("paimark.tui.keys.early_keys._SECONDS", 0.0)
     # However slow the machine is, two presses in a row are one; `later` is for what comes after.
     monkeypatch.setattr("paimark.tui.tour.tour._TWICE_SECONDS", 600.0)
-    return warehouse
 
 
 @asynccontextmanager
-async def offered(warehouse: Path) -> AsyncIterator[Sitting]:
+async def offered(warehouse: Path, engine: Engine | None = None) -> AsyncIterator[Sitting]:
     settings = Settings(
         str(warehouse), start="shop.orders", offers_tour=True, options={VERIFY_WAIT_OPTION: "1 ms"}
     )
-    async with sitting(warehouse, session=Session(settings)) as console:
+    room = None if engine is None else with_engine(warehouse, engine).room
+    async with sitting(warehouse, session=Session(settings, room)) as console:
         await console.sees("● orders", "A tour?", "enter begins it   esc looks around")
         yield console
 
@@ -133,6 +140,36 @@ async def test_each_step_waits_for_what_one_really_does(demo: Path) -> None:
         await console.sees("2 changed")
         await console.press("escape")
         await published_and_back(console)
+
+
+async def test_only_the_difference_of_both_loads_ends_its_step(
+    engine_warehouse: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the suite's Spark, on a table that stays as it is."""
+    _hasty(monkeypatch, good=3, faulty=4)
+    marker = engine_warehouse / MARKER
+    marker.touch()
+    try:
+        async with offered(engine_warehouse, engine) as console:
+            await console.press("enter")
+            await console.sees("Tour 1 of 9: since when?")
+            await written(console, "CALL sys.when")
+            await skipped(console, "Tour 2 of 9: what happened to a row")
+            await written(console, "WHERE price < 0")
+            await skipped(console, "Tour 3 of 9: look at the difference")
+            await console.press("escape", "1")
+            await console.sees("[1 Snapshots]")
+            # Another pair of snapshots, and the right one.
+            await console.press("g", "=")
+            await console.sees("from snapshot.4 to snapshot.5", "all ")
+            await console.press("escape")
+            await console.sees("[1 Snapshots]", "Tour 3 of 9")
+            await console.press("j", "=")
+            await console.sees("from snapshot.3 to snapshot.4", "all ")
+            await console.press("escape")
+            await console.sees("Tour 4 of 9: try a repair")
+    finally:
+        marker.unlink()
 
 
 async def test_a_step_is_skipped_and_each_that_needs_no_spark_waits_for_what_one_does(demo: Path) -> None:

@@ -28,7 +28,14 @@ _TEXTS = ("VARCHAR", "STRING")
 
 def repair(session: EngineSession, order: Repair) -> TaskResult:
     """Raises `Refused` like a commit, and Spark's errors."""
-    target = replace(target_of(session, order), may_go_on=True, operation=order.operation, done=order.done)
+    target = replace(
+        target_of(session, order),
+        may_go_on=True,
+        lock=order.lock,
+        next_entry=order.next_entry,
+        operation=order.operation,
+        done=order.done,
+    )
     session.writes.require(target)
     with named_versions(session, order) as named, ExitStack() as ends:
 

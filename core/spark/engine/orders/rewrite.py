@@ -48,8 +48,6 @@ from paimark.core.travel.parse.statement import TableUse
 MOST_PARTITIONS = 10_000
 # If all versions together have no more rows and bytes of files, one task writes the result.
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
-# With more changed keys, an overwrite is committed beside others' commits to other partitions only.
-_MOST_CHANGED = 500_000
 Order = Ask | Write | Analyze | Repair
 
 
@@ -126,9 +124,9 @@ def write(session: EngineSession, order: Write) -> TaskResult:
                 ends.callback(common.persist().unpersist)
             ends.enter_context(temporary_view(spark, COMMON, common))
             query = spark.sql
-        replaced = changed = None
+        replaced = None
         if order.partitions_sql is not None:
-            partitions, keys = _partial(query, order, target)
+            partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
             if not partitions.num_rows:
                 return TaskResult()
             # More partitions would be almost the whole table, and the rows would have to be all of it.
@@ -140,9 +138,8 @@ def write(session: EngineSession, order: Write) -> TaskResult:
             frame = spark.createDataFrame(partitions)
             ends.enter_context(temporary_view(spark, PARTITIONS, frame))
             replaced = frame.select([each for each in frame.columns if each != WHOLE])
-            changed = None if keys is None else spark.createDataFrame(keys)
         rows = as_declared(query(order.sql), target)
-        made = session.writes.write(target, rows, partitions=replaced, changed=changed, is_small=is_small)
+        made = session.writes.write(target, rows, partitions=replaced, is_small=is_small)
     return (
         TaskResult()
         if made is None
@@ -174,22 +171,6 @@ def analyze(session: EngineSession, order: Analyze) -> TaskResult:
         found = session.views.query(order.sql, named)
         made = session.writes.describe(target, found, columns, order.size)
     return TaskResult() if made is None else TaskResult(snapshot=made.snapshot.id, remark=made.remark)
-
-
-def _partial(
-    query: Callable[[str], DataFrame], order: Write, target: WriteTarget
-) -> tuple[pa.Table, pa.Table | None]:
-    """The partitions in which rows change, and the keys that change; None for too many keys."""
-    assert order.partitions_sql is not None
-    if order.changed_sql is not None:
-        changed = query(order.changed_sql).limit(_MOST_CHANGED + 1).toArrow()
-        if changed.num_rows <= _MOST_CHANGED:
-            keys = pa.Table.from_struct_array(changed.column("k"))
-            coming = keys.filter(changed.column("comes"))
-            if names := [each for each in target.table_schema.partition_keys if each in keys.column_names]:
-                return coming.select(names).group_by(names).aggregate([]), keys
-            return pa.table({WHOLE: [1][: coming.num_rows]}), keys
-    return query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow(), None
 
 
 def _is_small(files: Files, order: Write) -> bool:

@@ -18,7 +18,7 @@ public abstract class ReadOnlyCatalog implements TableCatalog, SupportsNamespace
     }
 
     @Override
-    public Table createTable(Identifier table, TableInfo info) {
+    public Table createTable(Identifier table, TableInfo definition) {
         throw readOnly();
     }
 

@@ -202,7 +202,7 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         Factory(FileStoreTable table, String user, StructType schema, StructType ids, StructType metadata,
                 PostponedBuckets postponed, boolean marks, boolean isMerge) {
             this.table = table;
-            rows = new RowWriter.Factory(table, user, schema.fieldNames(), Replacing.NOTHING, postponed, false);
+            rows = new RowWriter.Factory(table, user, schema.fieldNames(), Replacing.NOTHING, postponed, true);
             this.schema = schema;
             this.ids = ids;
             this.metadata = metadata;

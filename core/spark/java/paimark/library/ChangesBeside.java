@@ -6,10 +6,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.table.sink.CommitMessageImpl;
@@ -18,21 +20,25 @@ import org.apache.paimon.table.source.ScanMode;
 /**
  * What others committed while single rows were changed, and whether the change may stand behind it.
  *
- * <p>The changed rows are those of one snapshot. Later rows are let be: with a key, if none has a key of a changed row.
- * Without a key they are in files of their own, and the library refuses a commit whose files somebody else replaced; so
- * only marks of deleted rows are in the way, because a commit writes all those of a file anew.
+ * <p>The changed rows are those of one snapshot. Later rows are let be: with a key, if they are in partitions without a
+ * changed row, or if none has a key of one. Without a key they are in files of their own, and the library refuses a
+ * commit whose files somebody else replaced; so only marks of deleted rows are in the way, because a commit writes all
+ * those of a file anew.
  */
 final class ChangesBeside {
     private final FileStoreTable table;
     private final Snapshot head;
+    private final FileKeys keys;
     private Set<BinaryRow> changed;
-    private long looked;
+    /** The newest snapshot on which the change may stand. */
+    private Snapshot looked;
 
     /** {@code head} is the snapshot with the rows that were changed. */
     ChangesBeside(FileStoreTable table, Snapshot head) {
         this.table = table;
         this.head = head;
-        looked = head.id();
+        keys = new FileKeys(table);
+        looked = head;
     }
 
     /** Whether the change, with these files of its own, may be committed on {@code now}. */
@@ -40,19 +46,32 @@ final class ChangesBeside {
         if (now.id() < head.id()) {
             return false;
         }
-        for (long id = looked + 1; id <= now.id(); id++) {
-            try {
-                Snapshot each = id == now.id() ? now : table.snapshotManager().tryGetSnapshot(id);
+        try {
+            if (looked != head && !isWithin(now)) {
+                // Somebody rolled the table back, and its ids are given again.
+                looked = head;
+            }
+            for (long id = looked.id() + 1; id <= now.id(); id++) {
+                Snapshot each = at(id, now);
                 if (!mayStandOn(each, written)) {
                     return false;
                 }
-            } catch (FileNotFoundException gone) {
-                // It has expired, and nobody knows what it did.
-                return false;
+                looked = each;
             }
-            looked = id;
+            return true;
+        } catch (FileNotFoundException gone) {
+            // It has expired, and nobody knows what it did.
+            return false;
         }
-        return true;
+    }
+
+    private boolean isWithin(Snapshot now) throws FileNotFoundException {
+        return now.id() >= looked.id()
+                && at(looked.id(), now).deltaManifestList().equals(looked.deltaManifestList());
+    }
+
+    private Snapshot at(long id, Snapshot now) throws FileNotFoundException {
+        return id == now.id() ? now : table.snapshotManager().tryGetSnapshot(id);
     }
 
     private boolean mayStandOn(Snapshot later, List<CommitMessage> written) throws IOException {
@@ -64,20 +83,35 @@ final class ChangesBeside {
             case ANALYZE:
                 return true;
             case APPEND:
-                return hasOtherKeys(later, written);
+                return hasOtherKeys(filesBeside(later, written), written);
+            case OVERWRITE:
+                return filesBeside(later, written).isEmpty();
             default:
                 return false;
         }
     }
 
-    private boolean hasOtherKeys(Snapshot later, List<CommitMessage> written) throws IOException {
-        FileKeys keys = new FileKeys(table);
-        if (changed == null) {
+    /** The files of a commit that may have a key of a changed row, or had one. */
+    private List<ManifestEntry> filesBeside(Snapshot later, List<CommitMessage> written) {
+        List<ManifestEntry> files =
+                table.store().newScan().withSnapshot(later).withKind(ScanMode.DELTA).plan().files();
+        if (table.bucketMode() == BucketMode.KEY_DYNAMIC) {
+            // A key can move to another partition.
+            return files;
+        }
+        Set<BinaryRow> partitions =
+                written.stream().map(each -> ((CommitMessageImpl) each).partition()).collect(Collectors.toSet());
+        return files.stream().filter(each -> partitions.contains(each.partition())).collect(Collectors.toList());
+    }
+
+    private boolean hasOtherKeys(List<ManifestEntry> later, List<CommitMessage> written) throws IOException {
+        if (!later.isEmpty() && changed == null) {
             changed = new HashSet<>();
             for (CommitMessage each : written) {
                 CommitMessageImpl message = (CommitMessageImpl) each;
                 for (DataFileMeta file : message.newFilesIncrement().newFiles()) {
                     if (!keys.canTell(file)) {
+                        changed = null;
                         return false;
                     }
                     keys.any(message.partition(), message.bucket(), message.totalBuckets(), file,
@@ -88,7 +122,7 @@ final class ChangesBeside {
                 }
             }
         }
-        for (ManifestEntry each : table.store().newScan().withSnapshot(later).withKind(ScanMode.DELTA).plan().files()) {
+        for (ManifestEntry each : later) {
             if (!keys.canTell(each.file())
                     || keys.any(each.partition(), each.bucket(), each.totalBuckets(), each.file(), changed::contains)) {
                 return false;

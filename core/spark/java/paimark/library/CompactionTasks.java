@@ -40,13 +40,14 @@ abstract class CompactionTasks implements VoidFunction<Iterator<byte[]>> {
     @Override
     public final void call(Iterator<byte[]> pieces) throws Exception {
         List<CommitMessage> made = new ArrayList<>();
+        OldMoments moments = new OldMoments(table);
         IOManager disk = IOManager.create(SparkEnv.get().blockManager().diskBlockManager().localDirsString());
         try {
             while (pieces.hasNext()) {
-                for (CommitMessage each : done(pieces.next(), disk)) {
-                    if (!((CommitMessageImpl) each).isEmpty()) {
-                        made.add(each);
-                    }
+                List<CommitMessage> of = done(pieces.next(), disk);
+                of.stream().filter(each -> !((CommitMessageImpl) each).isEmpty()).forEach(made::add);
+                for (CommitMessage each : of) {
+                    moments.requireKept((CommitMessageImpl) each);
                 }
             }
         } catch (Throwable error) {

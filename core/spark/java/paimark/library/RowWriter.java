@@ -41,7 +41,7 @@ final class RowWriter implements DataWriter<InternalRow> {
     private final int kind;
     private final RowBuckets buckets;
     /** Null: rows are numbered by the library. */
-    private final LowestNumbers numbers;
+    private final OneNumber number;
     /** Null: readers see new files. */
     private final ShownRows shown;
     private List<CommitMessage> messages;
@@ -66,7 +66,7 @@ final class RowWriter implements DataWriter<InternalRow> {
                 .mapToInt(field -> type.getFieldIndex(field.name())).toArray();
         moments = new OldMoments(table);
         kind = of.table.coreOptions().rowkindField().map(type::getFieldIndex).orElse(-1);
-        numbers = of.isLowest ? new LowestNumbers(write) : null;
+        number = of.isChange ? new OneNumber(write) : null;
         buckets = RowBuckets.of(of.table, of.replacing, of.postponed, disk, this::put);
     }
 
@@ -96,8 +96,8 @@ final class RowWriter implements DataWriter<InternalRow> {
     }
 
     private void written(SinkRecord given) throws IllegalAccessException {
-        if (numbers != null) {
-            numbers.afterRow(given);
+        if (number != null) {
+            number.afterRow(given);
         }
         if (shown != null) {
             shown.afterRow(given);
@@ -221,17 +221,17 @@ final class RowWriter implements DataWriter<InternalRow> {
         private final List<String> columns;
         private final Replacing replacing;
         private final PostponedBuckets postponed;
-        private final boolean isLowest;
+        private final boolean isChange;
 
-        /** {@code columns} are those of Spark's rows. {@code isLowest}: as {@link LowestNumbers}. */
+        /** {@code columns} are those of Spark's rows. {@code isChange}: as {@link OneNumber}. */
         Factory(FileStoreTable table, String user, String[] columns, Replacing replacing, PostponedBuckets postponed,
-                boolean isLowest) {
+                boolean isChange) {
             this.table = table;
             this.user = user;
             this.columns = Arrays.asList(columns);
             this.replacing = replacing;
             this.postponed = postponed;
-            this.isLowest = isLowest;
+            this.isChange = isChange;
         }
 
         @Override

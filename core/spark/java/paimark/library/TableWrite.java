@@ -89,12 +89,12 @@ public final class TableWrite extends Uncommitted {
     }
 
     /**
-     * As {@link #replace}, with the files that the partitions had in {@code head}: later ones may stay beside the rows.
-     * Without columns {@code rows} name the whole table. {@code changed} has the keys that change; null: too many.
+     * As {@link #replace}, with the files that the partitions had in {@code head}: others may commit to other partitions.
+     * Without columns {@code rows} name the whole table.
      */
-    public void replaceBeside(Dataset<Row> rows, String head, Dataset<Row> changed) {
+    public void replaceBeside(Dataset<Row> rows, String head) {
         replace(rows);
-        later = new LaterCommits(table, head, partitions, changed);
+        later = new LaterCommits(head, partitions);
     }
 
     /** Write the rows of a query with the table's columns, by name; {@code isSmall}: in one task. */
@@ -233,7 +233,7 @@ public final class TableWrite extends Uncommitted {
         if (beside != null) {
             return !beside.mayStand(Snapshot.fromJson(now), messages);
         }
-        return later != null && !later.mayStay(table, Snapshot.fromJson(now), messages);
+        return later != null && !later.mayStay(table, Snapshot.fromJson(now));
     }
 
     /**
@@ -288,7 +288,7 @@ public final class TableWrite extends Uncommitted {
 
         @Override
         DataWriterFactory factory(StructType given) {
-            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed, later != null);
+            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed, false);
         }
 
         @Override

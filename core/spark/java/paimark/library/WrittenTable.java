@@ -82,6 +82,10 @@ final class WrittenTable {
         keyOfOneBucket().ifPresent(name -> options.put(CoreOptions.BUCKET_KEY.key(), name));
         Map<String, String> all = new HashMap<>(schema.options());
         all.putAll(options);
+        if (options().commitStrictModeLastSafeSnapshot().orElse(0L) < 0) {
+            // A committer's first commit checks nothing, and each of ours is a first one. The library looks for snapshot 0.
+            all.remove(CoreOptions.COMMIT_STRICT_MODE_LAST_SAFE_SNAPSHOT.key());
+        }
         // Not the table with its fallback branch: nothing is written there.
         return FileStoreTableFactory.createWithoutFallbackBranch(files, place, schema.copy(all), new Options(), state);
     }

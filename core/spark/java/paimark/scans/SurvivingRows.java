@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -35,118 +36,91 @@ import scala.runtime.AbstractFunction1;
  * <p>The bits of a file are sent with its splits, as metadata, and never in a column: Spark copies all columns when it makes rows of
  * batches.
  */
-public class SurvivingRows {
+public final class SurvivingRows {
     /** The column of row numbers that a frame reads. */
     public static final String NUMBER = "__paimon_row";
 
     /** The key under which {@code FileList} gives a split the bits of its file. */
     static final String BITS = "__paimon_bits";
 
+    private static final String ROW_INDEX = "_tmp_metadata_row_index";
+    private static final String SEQUENCE = "_SEQUENCE_NUMBER";
+
     public FileFormat parquet() {
-        return new SurvivingParquet();
+        return new OfParquet();
     }
 
     public FileFormat orc() {
-        return new SurvivingOrc();
+        return new OfOrc();
+    }
+
+    /** Rows are identified by their index in the file. */
+    private static final class OfParquet extends ParquetFileFormat {
+        @Override
+        public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
+                SparkSession session, StructType data, StructType partition, StructType required,
+                Seq<Filter> filters, Map<String, String> options, Configuration conf) {
+            return surviving(required, super.buildReaderWithPartitionValues(session, renamed(data, ROW_INDEX),
+                    partition, renamed(required, ROW_INDEX), filters, options, conf));
+        }
+    }
+
+    /** Rows are identified by their sequence numbers. */
+    private static final class OfOrc extends OrcFileFormat {
+        @Override
+        public Function1<PartitionedFile, Iterator<InternalRow>> buildReaderWithPartitionValues(
+                SparkSession session, StructType data, StructType partition, StructType required,
+                Seq<Filter> filters, Map<String, String> options, Configuration conf) {
+            return surviving(required, super.buildReaderWithPartitionValues(session, renamed(data, SEQUENCE),
+                    partition, renamed(required, SEQUENCE), filters, options, conf));
+        }
     }
 
     /** The schema with our column replaced by the format's own column that identifies rows. */
-    static StructType renamed(StructType schema, String name) {
-        StructField[] fields = schema.fields();
-        StructField[] made = new StructField[fields.length];
+    private static StructType renamed(StructType schema, String name) {
+        StructField[] fields = schema.fields().clone();
         for (int place = 0; place < fields.length; place++) {
-            boolean isNumber = fields[place].name().equals(NUMBER);
-            made[place] = isNumber ? DataTypes.createStructField(name, DataTypes.LongType, true) : fields[place];
+            if (fields[place].name().equals(NUMBER)) {
+                fields[place] = DataTypes.createStructField(name, DataTypes.LongType, true);
+            }
         }
-        return new StructType(made);
+        return new StructType(fields);
     }
 
-    /** The bits of a split's file; null if it is read whole. */
-    public static FileBits bits(Object split) {
-        Option encoded = ((PartitionedFile) split).otherConstantMetadataColumnValues().get(BITS);
-        return encoded.isEmpty() ? null : new FileBits((byte[]) encoded.get());
-    }
-
-    static Function1 surviving(Function1 reader, StructType required) {
-        Option place = required.getFieldIndex(NUMBER);
-        return place.isEmpty() ? reader : new SurvivingReader(reader, ((Integer) place.get()).intValue());
-    }
-}
-
-/** Rows are identified by their index in the file. */
-final class SurvivingParquet extends ParquetFileFormat {
-    private static final String ROW_INDEX = "_tmp_metadata_row_index";
-
-    public Function1 buildReaderWithPartitionValues(
-            SparkSession session,
-            StructType data,
-            StructType partition,
-            StructType required,
-            Seq filters,
-            Map options,
-            Configuration conf) {
-        Function1 reader =
-                super.buildReaderWithPartitionValues(
-                        session,
-                        SurvivingRows.renamed(data, ROW_INDEX),
-                        partition,
-                        SurvivingRows.renamed(required, ROW_INDEX),
-                        filters,
-                        options,
-                        conf);
-        return SurvivingRows.surviving(reader, required);
-    }
-}
-
-/** Rows are identified by their sequence numbers. */
-final class SurvivingOrc extends OrcFileFormat {
-    private static final String SEQUENCE = "_SEQUENCE_NUMBER";
-
-    public Function1 buildReaderWithPartitionValues(
-            SparkSession session,
-            StructType data,
-            StructType partition,
-            StructType required,
-            Seq filters,
-            Map options,
-            Configuration conf) {
-        Function1 reader =
-                super.buildReaderWithPartitionValues(
-                        session,
-                        SurvivingRows.renamed(data, SEQUENCE),
-                        partition,
-                        SurvivingRows.renamed(required, SEQUENCE),
-                        filters,
-                        options,
-                        conf);
-        return SurvivingRows.surviving(reader, required);
+    private static Function1<PartitionedFile, Iterator<InternalRow>> surviving(
+            StructType required, Function1<PartitionedFile, Iterator<InternalRow>> reader) {
+        Option<Object> place = required.getFieldIndex(NUMBER);
+        return place.isEmpty() ? reader : new SurvivingReader(reader, (Integer) place.get());
     }
 }
 
 /** In a task: reads one split after the other. */
-final class SurvivingReader extends AbstractFunction1 implements Serializable {
-    private final Function1 reader;
+final class SurvivingReader extends AbstractFunction1<PartitionedFile, Iterator<InternalRow>> implements Serializable {
+    private final Function1<PartitionedFile, Iterator<InternalRow>> reader;
     private final int place;
 
-    SurvivingReader(Function1 reader, int place) {
+    SurvivingReader(Function1<PartitionedFile, Iterator<InternalRow>> reader, int place) {
         this.reader = reader;
         this.place = place;
     }
 
-    public Object apply(Object split) {
-        Iterator rows = (Iterator) reader.apply(split);
-        FileBits bits = SurvivingRows.bits(split);
-        return bits == null ? rows : new Survivors(rows, new NumberedRows(bits, place));
+    @Override
+    public Iterator<InternalRow> apply(PartitionedFile split) {
+        Iterator<?> rows = reader.apply(split);
+        Option<Object> encoded = split.otherConstantMetadataColumnValues().get(SurvivingRows.BITS);
+        // Batches come as rows too.
+        return (Iterator<InternalRow>) (encoded.isEmpty() ? rows
+                : new Survivors(rows, new NumberedRows(new FileBits((byte[]) encoded.get()), place)));
     }
 }
 
 /** The surviving rows of a file. */
-final class Survivors extends AbstractIterator implements Closeable {
-    private final Iterator rows;
+final class Survivors extends AbstractIterator<Object> implements Closeable {
+    private final Iterator<?> rows;
     private final NumberedRows survival;
     private Object next;
 
-    public Survivors(Iterator rows, NumberedRows survival) {
+    Survivors(Iterator<?> rows, NumberedRows survival) {
         this.rows = rows;
         this.survival = survival;
     }
