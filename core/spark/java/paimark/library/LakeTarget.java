@@ -131,7 +131,7 @@ final class LakeTarget
     /** The statement was understood by the columns that the table had then. */
     private void requireSame(TableWrite begins) {
         if (begins.table.schema().id() != shape.rows.table.schema().id()) {
-            throw new IllegalStateException(
+            throw new IllegalArgumentException(
                     "The definition of " + name() + " changed meanwhile. Nothing was committed: run it again.");
         }
     }

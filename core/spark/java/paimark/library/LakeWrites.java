@@ -134,7 +134,7 @@ final class LakeWrites {
             throw new UncheckedIOException("Paimark's Python does not start: " + error.getMessage(), error);
         }
         if (!NUMBERS.matcher(told).matches()) {
-            throw new IllegalStateException("Paimark's Python does not start: " + python + " says "
+            throw new IllegalArgumentException("Paimark's Python does not start: " + python + " says "
                     + (told.isEmpty() ? "nothing" : told.lines().reduce("", (before, line) -> line)));
         }
         return told;
@@ -147,7 +147,7 @@ final class LakeWrites {
             return new IllegalArgumentException(ours, error);
         }
         String other = text.contains("Traceback (most recent call last)") ? last(LAST, text) : null;
-        return new IllegalStateException(other == null ? text : "Paimark's Python failed: " + other, error);
+        return new IllegalArgumentException(other == null ? text : "Paimark's Python failed: " + other, error);
     }
 
     private static String last(Pattern pattern, String text) {
