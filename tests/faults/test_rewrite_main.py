@@ -254,7 +254,7 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
 
 @pytest.mark.parametrize("sign", long_but(("bucket-0", "manifest", "snapshot"), "snapshot"))
 def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
-    engine: Engine, engine_warehouse: Path, sign: str
+    mortal: Engine, engine_warehouse: Path, sign: str
 ) -> None:
     """Kill the engine as soon as its first data file, manifest or snapshot appears."""
     name, arguments = "replace-main-branch", {"name": "fix", "layout": "overwrite"}
@@ -277,13 +277,13 @@ def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
                 shots.append(pid)
 
     def targeted() -> Engine:
-        engine.start()
-        engine.wait_ready()
-        assert engine._process is not None
+        mortal.start()
+        mortal.wait_ready()
+        assert mortal._process is not None
         if not gunner:
-            gunner.append(Thread(target=shoot, args=(engine._process.pid,), daemon=True))
+            gunner.append(Thread(target=shoot, args=(mortal._process.pid,), daemon=True))
             gunner[0].start()
-        return engine
+        return mortal
 
     gunner: list[Thread] = []
     scene.engine = targeted
@@ -295,7 +295,7 @@ def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
     gunner[0].join()
     assert len(shots) >= 2
     # Wait for its end, so that the next test does not use this engine.
-    dying = engine._process
+    dying = mortal._process
     assert dying is not None and dying.wait(lambda: dying.ended, 60)
     after = ((before[0] or 0) + 1, of_branch, 1, [f"{name} of fix"])
     scene.assert_whole([before, after], f"shot when {sign} showed")
