@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,10 @@ def test_what_is_not_obeyed_is_refused(tmp_path: Path) -> None:
         "none": ("python", "/bin/false"),
         "other": ("python", "/no/python"),
     }
+    dying = tmp_path / "dying"
+    dying.write_text(f'#!/bin/sh\ncase "$*" in *commit*) exit 9;; esac\nexec {sys.executable} "$@"\n')
+    dying.chmod(0o755)
+    catalogs["dying"] = ("python", str(dying))
     given = []
     for name, (option, value) in catalogs.items():
         settings = {"": "paimark.library.LakeCatalog", ".warehouse": place, f".{option}": value}
@@ -113,6 +118,7 @@ def test_what_is_not_obeyed_is_refused(tmp_path: Path) -> None:
         ("INSERT INTO maybe.shop.k VALUES (1, 1)", "read-only is true or false, not yes"),
         ("INSERT INTO none.shop.k VALUES (1, 1)", "Python does not start: /bin/false says nothing"),
         ("DELETE FROM other.shop.k", "Python does not start"),
+        ("INSERT INTO dying.shop.k VALUES (1, 1)", "Whether this was committed, `paimark operations` tells"),
         ("INSERT INTO lake.shop.k VALUES (1, 1), (2, 2)", None),
         ("APPEND lake.shop.k branch main", "has no option branch"),
         ("APPEND lake.shop.k change delete", "has no option change"),

@@ -124,7 +124,7 @@ final class LakeTarget
         PythonHalf half = writes.begin(name, new StructType(), false, options);
         requireSame((TableWrite) half.begun());
         ChangedTable found = (ChangedTable) ((TableWrite) half.begun()).changing(name());
-        found.commitBy(() -> writes.commit(half));
+        found.commitBy(() -> writes.commit(half, name()));
         return found;
     }
 
@@ -191,7 +191,7 @@ final class LakeTarget
                 ((TableWrite) half.begun()).replace(partitions);
             }
             SourceRows.write(half.begun(), rows);
-            writes.commit(half);
+            writes.commit(half, name());
         }
     }
 }

@@ -101,15 +101,16 @@ final class LakeWrites {
         try {
             return PythonHalf.begin(source(), session, columns, replaces, all);
         } catch (Exception error) {
-            throw told(error);
+            throw told(error, "");
         }
     }
 
-    void commit(PythonHalf begun) {
+    /** {@code name} is the table's, for people. */
+    void commit(PythonHalf begun, String name) {
         try {
             begun.commit();
         } catch (Exception error) {
-            throw told(error);
+            throw told(error, ". Whether this was committed, `paimark operations` tells for " + name);
         } finally {
             SourceRows.end(begun.begun());
         }
@@ -140,14 +141,15 @@ final class LakeWrites {
         return told;
     }
 
-    /** One sentence, where the error is one of ours. */
-    private static RuntimeException told(Exception error) {
+    /** One sentence, where the error is one of ours; others do not say what is {@code unsaid}. */
+    private static RuntimeException told(Exception error, String unsaid) {
         String text = String.valueOf(error.getMessage()), ours = last(TOLD, text);
         if (ours != null) {
             return new IllegalArgumentException(ours, error);
         }
         String other = text.contains("Traceback (most recent call last)") ? last(LAST, text) : null;
-        return new IllegalArgumentException(other == null ? text : "Paimark's Python failed: " + other, error);
+        String said = other == null ? text : "Paimark's Python failed: " + other;
+        return new IllegalArgumentException(said.replaceAll("\\.\\s*$", "") + unsaid, error);
     }
 
     private static String last(Pattern pattern, String text) {
