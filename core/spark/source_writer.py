@@ -22,7 +22,7 @@ from msgspec import structs
 from pyspark.sql.datasource import DataSourceWriter, WriterCommitMessage
 
 from paimark.core.errors import Refused, hints_in_messages
-from paimark.core.spark.datasource.options import CHANGE, DOOR, PARTITIONS
+from paimark.core.spark.datasource.options import CHANGE, DOOR, PARTITIONS, STATE
 from paimark.core.spark.library.door import Visit
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import WriteTarget, find_target
@@ -72,6 +72,8 @@ def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
         target = batch.target(target)
     if command is not None:
         target = _changing(target, command)
+    if STATE in options:
+        target = structs.replace(target, head=options[STATE])
     visit = Visit(door)
     writes = visit.writes(target)
     if command is None:

@@ -20,8 +20,9 @@ from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("price", pa.float64())])
 ROOT = Path(__file__).parents[3]
-# Reads the queries of its input, and prints for each its rows as JSON, or its error. `others(id)` is a commit
-# of a row with that id by somebody else, to the table `k`, while a statement runs.
+# Reads the queries of its input, and prints for each its rows as JSON, or its error. `APPEND t name value`
+# writes the rows of a table to it again, with an option. `others(id)` is a commit of a row with that id by
+# somebody else, to the table `k`, while a statement runs.
 PROGRAM = """
 import json, sys
 from pyspark.sql import SparkSession
@@ -36,7 +37,12 @@ def others(number):
 spark.udf.register("others", others, "double")
 for query in queries:
     try:
-        rows = [row.asDict() for row in spark.sql(query).collect()]
+        if query.startswith("APPEND "):
+            _, table, name, value = query.split()
+            spark.table(table).writeTo(table).option(name, value).append()
+            rows = []
+        else:
+            rows = [row.asDict() for row in spark.sql(query).collect()]
         print("ANSWER", json.dumps(rows, default=str))
     except Exception as error:
         print("ANSWER", json.dumps(str(error).strip().splitlines()[0]))

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.EvalMode;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.If;
+import org.apache.spark.sql.catalyst.expressions.KnownNotNull;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.RaiseError;
@@ -120,7 +121,9 @@ public final class Lossless extends Rule<LogicalPlan> {
                 converted(cast, cast.child(), DataTypes.StringType),
                 text(" as it is"))));
         Expression error = converted(cast, new RaiseError(message), to);
-        return new If(lossy, error, assigned);
+        Expression checked = new If(lossy, error, assigned);
+        // Spark takes a column that may be null for no key; the error comes instead of a null.
+        return assigned.nullable() ? checked : new KnownNotNull(checked);
     }
 
     private static Cast converted(Cast like, Expression value, DataType to) {

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.parser.ParserInterface;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import paimark.catalog.DeleteAll;
+import paimark.catalog.InsertingMerges;
 import paimark.catalog.Lossless;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractFunction2;
@@ -34,6 +35,12 @@ public class LakeExtensions extends AbstractFunction1<SparkSessionExtensions, Bo
             @Override
             public Rule<LogicalPlan> apply(SparkSession session) {
                 return new DeleteAll();
+            }
+        });
+        extensions.injectPostHocResolutionRule(new AbstractFunction1<>() {
+            @Override
+            public Rule<LogicalPlan> apply(SparkSession session) {
+                return new InsertingMerges();
             }
         });
         return BoxedUnit.UNIT;

@@ -46,7 +46,7 @@ final class ChangeCheck {
     void requireOtherKey(InternalRow row) {
         BinaryRow key = key(row);
         if (key.equals(last)) {
-            throw new IllegalArgumentException("The statement gives two rows for one key: " + named(row)
+            throw RefusedRow.of("The statement gives two rows for one key: " + named(row)
                     + ". Let the source have one row for each key.");
         }
         last = key.copy();
@@ -54,11 +54,11 @@ final class ChangeCheck {
 
     void requireUpdated(InternalRow before, InternalRow after) {
         if (!key(before).copy().equals(key(after))) {
-            throw new IllegalArgumentException("A primary key can't be updated: " + named(before) + " would become "
+            throw RefusedRow.of("A primary key can't be updated: " + named(before) + " would become "
                     + named(after) + ". Delete the row, and insert it with its new key.");
         }
         if (sequence != null && sequence.compare(before, after) > 0) {
-            throw new IllegalArgumentException("The row of " + named(before) + " would become older than it is, by "
+            throw RefusedRow.of("The row of " + named(before) + " would become older than it is, by "
                     + String.join(", ", table.coreOptions().sequenceField()) + ", and Paimon would keep it as it is."
                     + " Leave that as it is, or raise it.");
         }
@@ -68,7 +68,7 @@ final class ChangeCheck {
         BinaryRow wanted = binary(after);
         KeyValue made = merged(before, after, RowKind.INSERT);
         if (made == null || !binary(made.value()).equals(wanted)) {
-            throw new IllegalArgumentException("Column " + firstOther(made, after) + " of the row of " + named(before)
+            throw RefusedRow.of("Column " + firstOther(made, after) + " of the row of " + named(before)
                     + " would not become what the statement says: by its options the table merges the old value with"
                     + " the new one. A NULL, or a row that is older by its sequence group, changes nothing there.");
         }
@@ -79,7 +79,7 @@ final class ChangeCheck {
             return;
         }
         if (ignoresDeletes || !takesDelete(before)) {
-            throw new IllegalArgumentException("The row of " + named(before) + " would stay: by its options the table"
+            throw RefusedRow.of("The row of " + named(before) + " would stay: by its options the table"
                     + " does not delete it.");
         }
     }

@@ -9,6 +9,7 @@ import java.util.stream.Collectors;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.Split;
+import org.apache.paimon.types.RowType;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.Literal;
@@ -162,7 +163,8 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
 
         @Override
         public void pruneColumns(StructType required) {
-            shown = required;
+            RowType row = table.table.rowType();
+            shown = SparkTypes.whole(required, row, name -> ChangeColumns.ownName(row, name));
         }
 
         @Override

@@ -28,17 +28,20 @@ import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import paimark.catalog.KeepsValues;
+import paimark.catalog.MergeTarget;
 import paimark.source.PythonHalf;
 
 /** A table of a {@link LakeCatalog} to which a statement writes: what it writes is one commit. */
 final class LakeTarget
         implements SupportsRead, SupportsWrite, SupportsRowLevelOperations, SupportsMetadataColumns, SupportsDeleteV2,
-                KeepsValues {
+                MergeTarget {
     /** The option that says which statement changes rows. */
     private static final String CHANGE = "change";
     /** The option that says that an overwrite replaces some partitions. */
     private static final String PARTITIONS = "partitions";
+
+    /** The option with the snapshot that an overwrite replaces, as its file has it; empty: there is none. */
+    private static final String STATE = "state";
 
     private final LakeWrites writes;
     private final LakeName name;
@@ -69,8 +72,9 @@ final class LakeTarget
 
     @Override
     public Set<TableCapability> capabilities() {
-        return Set.of(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.V1_BATCH_WRITE,
-                TableCapability.TRUNCATE, TableCapability.OVERWRITE_BY_FILTER);
+        return begun != null ? begun.capabilities()
+                : Set.of(TableCapability.BATCH_READ, TableCapability.BATCH_WRITE, TableCapability.V1_BATCH_WRITE,
+                        TableCapability.TRUNCATE, TableCapability.OVERWRITE_BY_FILTER);
     }
 
     @Override
@@ -80,18 +84,26 @@ final class LakeTarget
 
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-        return shape.newScanBuilder(options);
+        return (begun != null ? begun : shape).newScanBuilder(options);
     }
 
     @Override
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-        return new Rows(new HashMap<>(info.options().asCaseSensitiveMap()));
+        return begun != null ? begun.newWriteBuilder(info) : new Rows(LakeWrites.given(info.options()));
     }
 
     @Override
     public RowLevelOperationBuilder newRowLevelOperationBuilder(RowLevelOperationInfo info) {
         begun = changing(info.command(), info.options());
         return begun.newRowLevelOperationBuilder(info);
+    }
+
+    /** A MERGE that only inserts: two rows of its source may not have one key. */
+    @Override
+    public void isMerged() {
+        if (begun == null) {
+            begun = changing(Command.MERGE, CaseInsensitiveStringMap.empty());
+        }
     }
 
     @Override
@@ -107,15 +119,26 @@ final class LakeTarget
     }
 
     private ChangedTable changing(Command command, CaseInsensitiveStringMap given) {
-        Map<String, String> options = new HashMap<>(given.asCaseSensitiveMap());
+        Map<String, String> options = LakeWrites.given(given);
         options.put(CHANGE, command.name().toLowerCase(Locale.ROOT));
         PythonHalf half = writes.begin(name, new StructType(), false, options);
+        requireSame((TableWrite) half.begun());
         ChangedTable found = (ChangedTable) ((TableWrite) half.begun()).changing(name());
-        if (found.rows.table.schema().id() != shape.rows.table.schema().id()) {
-            throw new IllegalStateException("The definition of " + name() + " changed meanwhile. Run it again.");
-        }
-        found.commitBy(() -> writes.commit(half));
+        found.commitBy(() -> writes.commit(half, name()));
         return found;
+    }
+
+    /** The statement was understood by the columns that the table had then. */
+    private void requireSame(TableWrite begins) {
+        if (begins.table.schema().id() != shape.rows.table.schema().id()) {
+            throw new IllegalArgumentException(
+                    "The definition of " + name() + " changed meanwhile. Nothing was committed: run it again.");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return name();
     }
 
     /** The rows of an INSERT, or of a program. */
@@ -158,12 +181,17 @@ final class LakeTarget
         }
 
         private void write(Dataset<Row> rows) {
+            if (replaces) {
+                // It may have read what it replaces, and whoever wrote it has seen no later rows.
+                options.put(STATE, shape.state == null ? "" : shape.state.toJson());
+            }
             PythonHalf half = writes.begin(name, rows.schema(), replaces, options);
+            requireSame((TableWrite) half.begun());
             if (partitions != null) {
                 ((TableWrite) half.begun()).replace(partitions);
             }
             SourceRows.write(half.begun(), rows);
-            writes.commit(half);
+            writes.commit(half, name());
         }
     }
 }

@@ -5,6 +5,7 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -21,10 +22,14 @@ import paimark.source.PythonHalf;
 final class LakeWrites {
     private static final String PYTHON = "python";
     private static final String READ_ONLY = "read-only";
+    private static final List<String> NOTE = List.of("message", "author");
     private static final String EXTENSIONS = "spark.sql.extensions";
     private static final String ASSIGNMENT = "spark.sql.storeAssignmentPolicy";
     /** Our source in Python, by its name, as Python's pickle writes it. */
     private static final String SOURCE = "cpaimark.core.spark.source\nPaimarkSource\n.";
+    /** Of an error in Python, its last line. */
+    private static final Pattern LAST = Pattern.compile("(?m)^(\\w[\\w.]*(?:Error|Exception|Interrupt)\\b.*)$");
+    private static final Pattern NUMBERS = Pattern.compile("\\d+\\.\\d+");
     private static final String VERSION = "import sys; print('%d.%d' % sys.version_info[:2])";
     /** What an error of ours says, in the last lines of a Python error. */
     private static final Pattern TOLD = Pattern.compile("(?m)^paimark\\.[\\w.]+: (.+)");
@@ -40,7 +45,29 @@ final class LakeWrites {
         this.session = session;
         options = new HashMap<>(given.asCaseSensitiveMap());
         python = options.remove(PYTHON);
-        isReadOnly = Boolean.parseBoolean(options.remove(READ_ONLY));
+        isReadOnly = isTrue(options.remove(READ_ONLY));
+    }
+
+    /** A value that is not understood must not allow anything. */
+    private static boolean isTrue(String text) {
+        if (text == null || text.equalsIgnoreCase("false")) {
+            return false;
+        }
+        if (text.equalsIgnoreCase("true")) {
+            return true;
+        }
+        throw new IllegalArgumentException("The catalog's option " + READ_ONLY + " is true or false, not " + text);
+    }
+
+    /** The options that a program gave with its rows. Others of the source would name another table than Spark's. */
+    static Map<String, String> given(CaseInsensitiveStringMap options) {
+        for (String each : options.keySet()) {
+            if (!NOTE.contains(each.toLowerCase(Locale.ROOT))) {
+                throw new IllegalArgumentException("A write to this catalog has no option " + each + ": there are "
+                        + String.join(" and ", NOTE) + ". Those of the store are options of the catalog");
+            }
+        }
+        return new HashMap<>(options.asCaseSensitiveMap());
     }
 
     void requireAllowed() {
@@ -74,15 +101,16 @@ final class LakeWrites {
         try {
             return PythonHalf.begin(source(), session, columns, replaces, all);
         } catch (Exception error) {
-            throw told(error);
+            throw told(error, "");
         }
     }
 
-    void commit(PythonHalf begun) {
+    /** {@code name} is the table's, for people. */
+    void commit(PythonHalf begun, String name) {
         try {
             begun.commit();
         } catch (Exception error) {
-            throw told(error);
+            throw told(error, ". Whether this was committed, `paimark operations` tells for " + name);
         } finally {
             SourceRows.end(begun.begun());
         }
@@ -99,22 +127,37 @@ final class LakeWrites {
     }
 
     private String version() {
+        String told;
         try {
             Process asked = new ProcessBuilder(python, "-c", VERSION).redirectErrorStream(true).start();
-            return new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
+            told = new String(asked.getInputStream().readAllBytes(), StandardCharsets.UTF_8).trim();
         } catch (IOException error) {
             throw new UncheckedIOException("Paimark's Python does not start: " + error.getMessage(), error);
         }
+        if (!NUMBERS.matcher(told).matches()) {
+            throw new IllegalArgumentException("Paimark's Python does not start: " + python + " says "
+                    + (told.isEmpty() ? "nothing" : told.lines().reduce("", (before, line) -> line)));
+        }
+        return told;
     }
 
-    /** One sentence, where the error is one of ours. */
-    private static RuntimeException told(Exception error) {
-        Matcher found = TOLD.matcher(String.valueOf(error.getMessage()));
+    /** One sentence, where the error is one of ours; others do not say what is {@code unsaid}. */
+    private static RuntimeException told(Exception error, String unsaid) {
+        String text = String.valueOf(error.getMessage()), ours = last(TOLD, text);
+        if (ours != null) {
+            return new IllegalArgumentException(ours, error);
+        }
+        String other = text.contains("Traceback (most recent call last)") ? last(LAST, text) : null;
+        String said = other == null ? text : "Paimark's Python failed: " + other;
+        return new IllegalArgumentException(said.replaceAll("\\.\\s*$", "") + unsaid, error);
+    }
+
+    private static String last(Pattern pattern, String text) {
+        Matcher found = pattern.matcher(text);
         String last = null;
         while (found.find()) {
             last = found.group(1);
         }
-        return last == null ? new IllegalStateException(error.getMessage(), error)
-                : new IllegalArgumentException(last, error);
+        return last;
     }
 }

@@ -3,6 +3,7 @@ package paimark.library;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.RowType;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
@@ -69,7 +70,7 @@ final class LibraryScanBuilder
 
     @Override
     public void pruneColumns(StructType required) {
-        shown = required;
+        shown = SparkTypes.whole(required, table.table.rowType(), UnaryOperator.identity());
     }
 
     @Override

@@ -115,7 +115,7 @@ final class RowWriter implements DataWriter<InternalRow> {
         for (int field : required) {
             if (comes && row.isNullAt(field)) {
                 DataField column = table.rowType().getFields().get(field);
-                throw new IOException("Column " + column.name() + " may not be null. Give every row a value.");
+                throw RefusedRow.of("Column " + column.name() + " may not be null. Give every row a value.");
             }
         }
         moments.requireKept(row);
@@ -138,7 +138,7 @@ final class RowWriter implements DataWriter<InternalRow> {
     private void requireKind(org.apache.paimon.data.InternalRow row) throws IOException {
         String told = row.isNullAt(kind) ? "a null" : row.getString(kind).toString();
         if (!KINDS.contains(told)) {
-            throw new IOException("Column " + table.rowType().getFieldNames().get(kind) + " says which rows are deletes, and "
+            throw RefusedRow.of("Column " + table.rowType().getFieldNames().get(kind) + " says which rows are deletes, and "
                     + (row.isNullAt(kind) ? told : "'" + told + "'") + " is none of " + String.join(", ", KINDS)
                     + ". Give every row one of these.");
         }

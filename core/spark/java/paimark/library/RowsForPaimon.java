@@ -58,7 +58,7 @@ abstract class RowsForPaimon implements DataGetters {
             return false;
         }
         if (column != null && !type(i).isNullable()) {
-            throw new IllegalArgumentException("Column " + column + " holds a null where its type has none");
+            throw RefusedRow.of("Column " + column + " holds a null where its type has none");
         }
         return true;
     }
@@ -125,7 +125,7 @@ abstract class RowsForPaimon implements DataGetters {
         byte[] bytes = values.getBinary(at(i));
         DataType type = type(i);
         if (type.is(DataTypeFamily.BINARY_STRING) && bytes.length > DataTypeChecks.getLength(type)) {
-            throw new IllegalArgumentException("Column " + column(i) + " can't hold " + bytes.length + " bytes, only "
+            throw RefusedRow.of("Column " + column(i) + " can't hold " + bytes.length + " bytes, only "
                     + DataTypeChecks.getLength(type));
         }
         return bytes;
@@ -147,7 +147,7 @@ abstract class RowsForPaimon implements DataGetters {
         VectorType type = (VectorType) type(i);
         ArrayData given = values.getArray(at(i));
         if (given.numElements() != type.getLength()) {
-            throw new IllegalArgumentException("Column " + column(i) + " holds " + type.getLength()
+            throw RefusedRow.of("Column " + column(i) + " holds " + type.getLength()
                     + " values a row, and is given " + given.numElements());
         }
         // It refuses a null in it.

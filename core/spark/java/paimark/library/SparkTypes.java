@@ -2,6 +2,7 @@ package paimark.library;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import org.apache.paimon.types.ArrayType;
 import org.apache.paimon.types.CharType;
 import org.apache.paimon.types.DataField;
@@ -37,6 +38,22 @@ final class SparkTypes {
     /** The columns as rows carry them: CHAR is a text. */
     static StructType of(RowType row) {
         return CharVarcharUtils.replaceCharVarcharWithStringInSchema(declared(row));
+    }
+
+    /**
+     * Columns that Spark wants, each with all its fields: it would leave out those of a STRUCT that it does not need,
+     * and the library reads them. {@code like} gives the name of the column of {@code row} that a column shows.
+     */
+    static StructType whole(StructType wanted, RowType row, UnaryOperator<String> like) {
+        StructField[] fields = wanted.fields().clone();
+        for (int i = 0; i < fields.length; i++) {
+            String name = like.apply(fields[i].name());
+            if (row.containsField(name)) {
+                fields[i] = fields[i].copy(fields[i].name(), of(row.getField(name).type()), fields[i].nullable(),
+                        fields[i].metadata());
+            }
+        }
+        return new StructType(fields);
     }
 
     static DataType of(org.apache.paimon.types.DataType type) {

@@ -1,6 +1,7 @@
 package paimark.library;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.api.python.PythonUtils;
@@ -27,14 +28,21 @@ final class StaticPartition {
 
     /** Whether each condition gives a value to a column of {@code partitions}. */
     static boolean isOne(Predicate[] conditions, List<String> partitions) {
+        Set<String> columns = new HashSet<>();
         for (Predicate each : conditions) {
             boolean isValue = each.name().equals(NULL)
                     || (EQUAL.contains(each.name()) && each.children()[1] instanceof Literal);
-            if (!isValue || !(each.children()[0] instanceof NamedReference) || !partitions.contains(column(each))) {
+            if (!isValue || !(each.children()[0] instanceof NamedReference) || !partitions.contains(column(each))
+                    || !columns.add(column(each)) || isNever(each)) {
                 return false;
             }
         }
         return conditions.length > 0;
+    }
+
+    /** {@code day = NULL}, which is true of no row. */
+    private static boolean isNever(Predicate condition) {
+        return condition.name().equals("=") && ((Literal<?>) condition.children()[1]).value() == null;
     }
 
     /** One row with these values; {@code columns} are those of the table. */
