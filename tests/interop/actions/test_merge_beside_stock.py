@@ -220,6 +220,9 @@ def test_a_merge_and_a_try_land_beside_a_job(
         plan = TRY_SCRIPT.plan(context, table, {"file": str(script), "check": str(checks), "name": "tried"})
         tried = TRY_SCRIPT.apply(context, plan, lambda line: None)
         assert "2 checks" in tried.message
+        begun = job.commits
+        while job.commits < begun + 2:
+            time.sleep(0.1)
         # The job has committed since. What the merge did alone goes and comes beside it.
         [refusal] = planned(context, "undo", table=table).refusals
         assert "moved since" in refusal.reason and "paimark revert" in refusal.hint

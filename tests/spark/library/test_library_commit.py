@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
+from pyspark.errors.exceptions.captured import CapturedException, SparkRuntimeException
 from pyspark.sql import functions as sql
 
 from paimark.core.errors import Refused
@@ -94,7 +94,7 @@ def test_a_null_where_none_may_be_is_told_in_our_words(
     table = Table(tmp_path, "d.t", COLUMNS, keys=["k"], options={"bucket": "1"})
     before = table.files()
     writes, target = begun(spark_of_library, table)
-    with pytest.raises(Py4JJavaError, match=r"Column k may not be null\. Give every row a value\."):
+    with pytest.raises(SparkRuntimeException, match=r"Column k may not be null\. Give every row a value\."):
         writes.write(target, spark_of_library.createDataFrame([(1, 1), (None, 2)], "k INT, v INT"))
     assert table.files() == before
 

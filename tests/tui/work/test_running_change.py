@@ -102,7 +102,7 @@ async def test_what_ends_in_the_background_is_told_and_its_rows_are_shown(
         await console.sees("✓ Merged branch fix into main of left.orders")
         assert (snapshots / "snapshot-6").exists()
         await console.press("1")
-        await console.sees("of 6", "OVERWRITE")
+        await console.sees("of 6", "6  ◇")
 
 
 class Room(EngineRoom):
