@@ -133,7 +133,9 @@ class PeekScreen(Dialog[None]):
         assert version is not None
         read_at = 0 if version.snapshot is None else version.snapshot.id
         names, context = [column.title for column in self._grid.columns], peeking.session.context
-        return target_of(context, peeking.table, peeking.branch, read_at, names, is_newest=True)
+        return target_of(
+            context, peeking.table, peeking.branch, read_at, names, is_old=not peeking.was_newest
+        )
 
     def _again(self, outcome: Outcome) -> None:
         self.post_message(StatusShown(clean_text(outcome.message), "good"))

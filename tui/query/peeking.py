@@ -9,6 +9,7 @@ from typing import Any
 from paimark.core.errors import Unavailable
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
@@ -28,6 +29,8 @@ class Peeking:
         self._requested = requested
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
+        # Of what was read last: whether it was the newest then. A job may have committed since.
+        self.was_newest = False
 
     @property
     def table(self) -> TablePath:
@@ -41,6 +44,8 @@ class Peeking:
         """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
         files = self.session.files
         version = find_version(files, self._target.table, self._requested)
+        newest = version.snapshot and Lineage(files, version.root).latest_id()
+        self.was_newest = version.snapshot is not None and version.snapshot.id == newest
         warehouse = WarehouseAccess(files, files.uri, self.session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
         with self.session.room.paused():

@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 
+from paimark.core.config import Settings
 from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Reading
 from paimark.core.table.layout import TablePath
 from paimark.core.table.records import SchemaField, TableSchema
 from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.dialogs.editing.staging import Staging
 from paimark.tui.dialogs.editing.target import target_of_result
+from paimark.tui.query.peeking import Peeking
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.records.sources import GridColumn, tuples
+from paimark.tui.session import Session, Target
 from tests.actions.acting import context_on
-from tests.paimon import read_rows
+from tests.conftest import ORDERS
+from tests.paimon import commit, read_rows
 from tests.tui.driving import querying, run, with_engine
 
 COLUMNS = {"id": "INT NOT NULL", "name": "STRING", "price": "DECIMAL(5, 2)", "raw": "BYTES"}
@@ -107,6 +114,19 @@ def test_rows_that_are_no_rows_of_a_keyed_table_now_are_refused(
             target_of_result(context_on(warehouse), result)
     else:
         assert target_of_result(context_on(warehouse), result).table == TablePath("shop", "orders")
+
+
+@pytest.mark.parametrize(("asked", "is_newest"), [(None, True), ("snapshot.5", True), ("snapshot.2", False)])
+def test_rows_that_were_the_newest_can_be_edited_after_a_commit(
+    warehouse: Path, asked: str | None, is_newest: bool
+) -> None:
+    target = Target(TablePath("shop", "orders"))
+    peeking = Peeking(Session(Settings(str(warehouse))), target, RequestedVersion(None, asked))
+    read: list[object] = []
+    peeking.read(cast(Any, read.append))
+    later = {"order_id": [100], "customer": ["c9"], "price": [1.0]}
+    commit(warehouse, "shop.orders", pa.table(later, schema=ORDERS))
+    assert len(read) == 1 and peeking.was_newest == is_newest
 
 
 async def test_staged_edits_are_asked_about_and_committed(engine_warehouse: Path, engine: Engine) -> None:

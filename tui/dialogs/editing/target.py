@@ -21,7 +21,10 @@ from paimark.tui.query.asking import table_of
 from paimark.tui.query.query_result import QueryResult
 
 _SNAPSHOT = re.compile(r"snapshot\.(\d+)\b")
-_OLD = Refused("These rows are of an old version, and edits are for the newest", "Look at the newest rows.")
+_OLD = Refused(
+    "These rows are of an old version, and edits are for the newest",
+    "`p` on a branch (tab 3) shows its newest rows, and so does a SELECT without a version.",
+)
 
 
 @dataclass(frozen=True)
@@ -65,11 +68,11 @@ def target_of(
     read_at: int,
     names: Sequence[str],
     *,
-    is_newest: bool = False,
+    is_old: bool = False,
 ) -> EditTarget:
     """Raises `Refused` if rows of such a table, with columns of these names, can't be edited.
 
-    `is_newest`: they must be of the newest snapshot.
+    `is_old`: they are of a version that was not the newest when they were read.
     """
     if context.read_only:
         raise Refused(*READ_ONLY)
@@ -77,7 +80,7 @@ def target_of(
     keys = start.schema.primary_keys
     if not keys:
         raise Refused(f"{table.full_name} has no primary key: nothing names a single row", "Use UPDATE.")
-    if is_newest and start.head.snapshot.id != read_at:
+    if is_old:
         raise _OLD
     if lacking := [name for name in keys if name not in names]:
         raise Refused(f"The rows have no {', '.join(lacking)}, which the key has", "Select it, too.")
