@@ -29,7 +29,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals, unseen_rows
-from paimark.core.table.definition.row_changes import change_rules, takes_any_change
+from paimark.core.table.definition.row_changes import all_change_rules, takes_any_change
 from paimark.core.table.manifests.files import size_of, snapshot_facts, unseen_files
 from paimark.core.table.manifests.partitions import RowTexts
 from paimark.core.table.records import TableSchema, is_same_commit
@@ -277,8 +277,7 @@ def _why_overwritten(schema: TableSchema) -> str:
     """Why single rows of a key can't become what the merge says."""
     if column := schema.options.get("sequence.field"):
         return f"a row may become older by {column} (sequence.field)"
-    rules = (*change_rules(schema, "merge"), *change_rules(schema, "delete"))
-    return f"the table {rules[0].reason}"
+    return f"the table {all_change_rules(schema)[0].reason}"
 
 
 # A condition with more values saves little, and takes long to plan.

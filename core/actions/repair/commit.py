@@ -21,7 +21,7 @@ from paimark.core.spark.protocol import Repair, Version
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.column_types import unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
-from paimark.core.table.definition.row_changes import change_rules
+from paimark.core.table.definition.row_changes import all_change_rules
 from paimark.core.text import capitalised
 
 
@@ -85,7 +85,7 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
     """Why single rows of such a table can't be given back."""
     table, schema = start.root.table, start.schema
     refusals = writing_refusals(table, schema, context.options)
-    rules = {each.reason: each.hint for word in ("merge", "delete") for each in change_rules(schema, word)}
+    rules = {each.reason: each.hint for each in all_change_rules(schema)}
     if schema.primary_keys and merge_engine(schema.options) == "partial-update":
         reason = "merges rows of a key by partial-update, so a NULL of then would not replace a value of now"
         rules[reason] = "Write those rows yourself, or roll back the whole table."

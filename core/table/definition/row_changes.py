@@ -66,13 +66,21 @@ def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
     return [WriteRefusal(f"deletes no rows (merge-engine is {engine})", hint)]
 
 
+def all_change_rules(schema: TableSchema) -> list[WriteRefusal]:
+    """Why its rows can't be changed and deleted at will."""
+    return [*change_rules(schema, "merge"), *change_rules(schema, "delete")]
+
+
 def takes_any_change(schema: TableSchema) -> bool:
     """Whether rows that are added can make any row of a key any other one, and can delete it.
 
     Not by `sequence.field`: there an older row is left out.
     """
-    rules = (*change_rules(schema, "merge"), *change_rules(schema, "delete"))
-    return bool(schema.primary_keys) and not schema.options.get("sequence.field") and not rules
+    return (
+        bool(schema.primary_keys)
+        and not schema.options.get("sequence.field")
+        and not all_change_rules(schema)
+    )
 
 
 def _is_set(value: str | None) -> bool:
