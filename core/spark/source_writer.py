@@ -27,9 +27,8 @@ from paimark.core.spark.library.door import Visit
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.open import open_files
-from paimark.core.table.definition.kinds import unseen_rows
 from paimark.core.table.definition.row_changes import ACTIONS, change_rules
-from paimark.core.table.manifests.files import unseen_files
+from paimark.core.table.manifests.files import require_seen
 from paimark.core.table.records import Snapshot
 
 if TYPE_CHECKING:
@@ -93,8 +92,7 @@ def _changing(target: WriteTarget, command: str) -> WriteTarget:
         return structs.replace(target, head="", operation=operation)
     files, path = open_files(target.warehouse, target.options), root.snapshot(target.known)
     head = files.read(path)
-    if any(unseen_files(files, root.table, schema, Snapshot.from_json(head, path))):
-        raise Refused(*unseen_rows(target.name))
+    require_seen(files, root.table, schema, Snapshot.from_json(head, path))
     return structs.replace(target, head=head.decode(), may_go_on=True, operation=operation)
 
 

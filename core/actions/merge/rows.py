@@ -28,9 +28,9 @@ from paimark.core.spark.protocol import COMMON, GONE, PARTITIONS, Version
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
-from paimark.core.table.definition.kinds import merging_refusals, unseen_rows
+from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.definition.row_changes import all_change_rules, takes_any_change
-from paimark.core.table.manifests.files import size_of, snapshot_facts, unseen_files
+from paimark.core.table.manifests.files import require_seen, size_of, snapshot_facts
 from paimark.core.table.manifests.partitions import RowTexts
 from paimark.core.table.records import TableSchema, is_same_commit
 
@@ -65,9 +65,8 @@ def merged_rows(
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
         return QueryRows(versions, sql, bool(answer["removed"]))
     head = survey.start.head.snapshot
-    if any(unseen_files(context.files, survey.start.root.table, survey.target.schema, head)):
-        # The plan has looked, but in a later try the head is another.
-        raise Refused(*unseen_rows(survey.start.root.table.full_name))
+    # The plan has looked, but in a later try the head is another.
+    require_seen(context.files, survey.start.root.table, survey.target.schema, head)
     if resolution is not None:
         return _resolved_rows(context, survey, versions, progress, resolution)
     queries = keyed_queries(context, survey, versions, branch_wins=choice == "branch")

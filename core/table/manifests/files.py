@@ -16,7 +16,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.definition.kind_signs import leaves_out_new_files, postpones_buckets
-from paimark.core.table.definition.kinds import POSTPONED
+from paimark.core.table.definition.kinds import POSTPONED, unseen_rows
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.joined_changelogs import file_name, file_path, is_joined
@@ -112,6 +112,12 @@ def unseen_files(
     for each in snapshot_facts(files, table, snapshot):
         if (postpones and each.key.bucket == POSTPONED) or (leaves_out and each.key.level == 0):
             yield each
+
+
+def require_seen(files: Files, table: TablePath, schema: TableSchema, snapshot: Snapshot) -> None:
+    """Raises `Refused` if rows that readers do not see would be lost as others are written again."""
+    if any(unseen_files(files, table, schema, snapshot)):
+        raise Refused(*unseen_rows(table.full_name))
 
 
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:

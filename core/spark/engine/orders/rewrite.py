@@ -39,7 +39,7 @@ from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition import kinds
-from paimark.core.table.manifests.files import size_of, unseen_files
+from paimark.core.table.manifests.files import require_seen, size_of
 from paimark.core.table.operations import ANALYSIS, COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.statement import TableUse
@@ -112,8 +112,7 @@ def write(session: EngineSession, order: Write) -> TaskResult:
     if order.overwrite and order.head:
         # The plan has looked, but in a later try the head is another.
         head = Snapshot.from_json(order.head.encode(), "the order")
-        if any(unseen_files(warehouse.files, table, target.table_schema, head)):
-            raise Refused(*kinds.unseen_rows(order.table))
+        require_seen(warehouse.files, table, target.table_schema, head)
     with named_versions(session, order) as named, ExitStack() as ends:
         is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named)
