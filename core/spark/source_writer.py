@@ -25,9 +25,9 @@ from paimark.core.errors import Refused, hints_in_messages
 from paimark.core.spark.datasource.options import CHANGE, DOOR, PARTITIONS, STATE
 from paimark.core.spark.library.door import Visit
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
-from paimark.core.spark.writing.target import WriteTarget, find_target
+from paimark.core.spark.writing.target import WriteTarget, find_target, require_changeable
 from paimark.core.storage.open import open_files
-from paimark.core.table.definition.row_changes import ACTIONS, change_rules
+from paimark.core.table.definition.row_changes import ACTIONS
 from paimark.core.table.manifests.files import require_seen
 from paimark.core.table.records import Snapshot
 
@@ -84,15 +84,13 @@ def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
 
 def _changing(target: WriteTarget, command: str) -> WriteTarget:
     """For a statement that changes rows of the newest snapshot. Raises `Refused` by the table's kind."""
-    schema, root = target.table_schema, target.root
-    for each in change_rules(schema, command):
-        raise Refused(f"{target.name} {each.reason}", each.hint)
-    operation = ACTIONS[command]
+    require_changeable(target, command)
+    root, operation = target.root, ACTIONS[command]
     if not target.known:
         return structs.replace(target, head="", operation=operation)
     files, path = open_files(target.warehouse, target.options), root.snapshot(target.known)
     head = files.read(path)
-    require_seen(files, root.table, schema, Snapshot.from_json(head, path))
+    require_seen(files, root.table, target.table_schema, Snapshot.from_json(head, path))
     return structs.replace(target, head=head.decode(), may_go_on=True, operation=operation)
 
 

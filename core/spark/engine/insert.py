@@ -21,9 +21,8 @@ from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.protocol import Inserting
 from paimark.core.spark.session_conf import ASSIGNMENT, OVERWRITE_MODE, SessionConf
-from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.target import WriteTarget, require_changeable
 from paimark.core.table.catalog import find_table
-from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import named_table
@@ -144,8 +143,7 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
     database, views = session.state.database, session.views
     target = _target(session.warehouse, change, database, order)
     with failing_at(change.table_position):
-        for each in change_rules(target.table_schema, change.command):
-            raise Refused(f"{target.name} {each.reason}", each.hint)
+        require_changeable(target, change.command)
         _require_able(session, target)
     parts = change.parts if len(change.parts) > 1 or database is None else (database, *change.parts)
 

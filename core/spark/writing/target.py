@@ -14,6 +14,7 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import find_table
 from paimark.core.table.definition import kinds
+from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.layout import MAIN
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
@@ -67,6 +68,12 @@ def require_writable(target: WriteTarget) -> None:
     """Raises `Refused` for a kind of table that can't be written correctly."""
     schema, adds = target.table_schema, target.operation in ADDING and not target.overwrite
     for each in (*kinds.refusals(schema), *(kinds.adding_refusals(schema) if adds else [])):
+        raise Refused(f"{target.name} {each.reason}", each.hint)
+
+
+def require_changeable(target: WriteTarget, command: str) -> None:
+    """Raises `Refused` for a kind of table whose rows that `Command` can't change."""
+    for each in change_rules(target.table_schema, command):
         raise Refused(f"{target.name} {each.reason}", each.hint)
 
 
