@@ -44,8 +44,9 @@ class Peeking:
         """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
         files = self.session.files
         version = find_version(files, self._target.table, self._requested)
-        newest = version.snapshot and Lineage(files, version.root).latest_id()
-        self.was_newest = version.snapshot is not None and version.snapshot.id == newest
+        self.was_newest = version.snapshot is not None and (
+            version.name is None or version.snapshot.id == Lineage(files, version.root).latest_id()
+        )
         warehouse = WarehouseAccess(files, files.uri, self.session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
         with self.session.room.paused():
