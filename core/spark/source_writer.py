@@ -10,7 +10,7 @@ its own: `paimark.core.spark.streaming.batch_commit`.
 
 Paimon's library in Java writes the rows. `PythonHalf.java` asks twice in Python, each time in a process that
 Spark starts: what to write to, and for the commit. So do the statements of `LakeCatalog.java`, of which some
-change rows: the option `change` says which.
+change rows: then the visit is asked for a `change`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from msgspec import structs
 from pyspark.sql.datasource import DataSourceWriter, WriterCommitMessage
 
 from paimark.core.errors import Refused, hints_in_messages
-from paimark.core.spark.datasource.options import CHANGE, DOOR, PARTITIONS, STATE
+from paimark.core.spark.datasource.options import DOOR
 from paimark.core.spark.library.door import Visit
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import WriteTarget, find_target, require_changeable
@@ -33,6 +33,10 @@ from paimark.core.table.records import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
+
+# What `LakeTarget.java` asks for: which statement changes rows, whether an overwrite replaces some partitions
+# only, and the snapshot that it replaces, as its file has it; empty for none.
+CHANGE, PARTITIONS, STATE = "change", "partitions", "state"
 
 
 class PaimarkWriter(DataSourceWriter):
@@ -66,17 +70,17 @@ def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
         raise no_jar()
     batch = StreamBatch.of(options)
     target = find_target(options, overwrite)
-    command = options.get(CHANGE)
+    visit = Visit(door)
+    command, state = visit.asked(CHANGE), visit.asked(STATE)
     if batch is not None:
         target = batch.target(target)
     if command is not None:
         target = _changing(target, command)
-    if STATE in options:
-        target = structs.replace(target, head=options[STATE])
-    visit = Visit(door)
+    if state is not None:
+        target = structs.replace(target, head=state)
     writes = visit.writes(target)
     if command is None:
-        visit.begin_write(writes.begun(target, is_partial=PARTITIONS in options))
+        visit.begin_write(writes.begun(target, is_partial=visit.asked(PARTITIONS) is not None))
     else:
         visit.begin_write(writes.begun_change(target))
     return PaimarkWriter(door, target, batch, changes=command is not None)

@@ -32,8 +32,7 @@ READ_ANY = (*READ, *READ_STREAM)
 _USES = {"reading": READ, "readStream": READ_STREAM, "writing": WRITE, "writeStream": WRITE_STREAM}
 # Options that only this package sets: all but the first in Java.
 SCAN, JAVA, DOOR, BATCH, RUN = "scan", "java", "door", "batch", "run"
-CHANGE, PARTITIONS, STATE = "change", "partitions", "state"
-_INTERNAL = (SCAN, JAVA, DOOR, BATCH, RUN, CHANGE, PARTITIONS, STATE)
+_INTERNAL = (SCAN, JAVA, DOOR, BATCH, RUN)
 _OWN = frozenset(name.lower() for names in (*_USES.values(), _INTERNAL, ("path",)) for name in names)
 _AS_SPELLED = {name.lower(): name for name in SPELLED}
 

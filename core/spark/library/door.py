@@ -44,6 +44,11 @@ class Visit:
         )
         return cast(SparkSession, spark)
 
+    def asked(self, name: str) -> str | None:
+        """What Java asks beside the options, which are a program's."""
+        told: str | None = self._visit.asked(name)
+        return told
+
     def writes(self, target: WriteTarget) -> LibraryWrites:
         return LibraryWrites(self.session, *self._reached(target))
 

@@ -159,7 +159,10 @@ def test_a_stream_refuses_what_it_does_not_obey(options: dict[str, str], words: 
         source(warehouse, **options).streamReader(SPARK)
 
 
-@pytest.mark.parametrize("name", ["version", "scan__mode", "partitionOverwriteModes", "mergeSchema"])
+@pytest.mark.parametrize(
+    "name",
+    ["version", "scan__mode", "partitionOverwriteModes", "mergeSchema", "change", "partitions", "state"],
+)
 def test_writers_refuse_what_they_do_not_obey(name: str, warehouse: Path, tmp_path: Path) -> None:
     option = name.replace("__", ".").lower()
     with pytest.raises(UsageError, match=f"no option {option}"):

@@ -35,12 +35,11 @@ import paimark.source.PythonHalf;
 final class LakeTarget
         implements SupportsRead, SupportsWrite, SupportsRowLevelOperations, SupportsMetadataColumns, SupportsDeleteV2,
                 MergeTarget {
-    /** The option that says which statement changes rows. */
+    /** What is asked of Python: which statement changes rows. */
     private static final String CHANGE = "change";
-    /** The option that says that an overwrite replaces some partitions. */
+    /** That an overwrite replaces some partitions. */
     private static final String PARTITIONS = "partitions";
-
-    /** The option with the snapshot that an overwrite replaces, as its file has it; empty: there is none. */
+    /** The snapshot that an overwrite replaces, as its file has it; empty: there is none. */
     private static final String STATE = "state";
 
     private final LakeWrites writes;
@@ -119,9 +118,8 @@ final class LakeTarget
     }
 
     private ChangedTable changing(Command command, CaseInsensitiveStringMap given) {
-        Map<String, String> options = LakeWrites.given(given);
-        options.put(CHANGE, command.name().toLowerCase(Locale.ROOT));
-        PythonHalf half = writes.begin(name, new StructType(), false, options);
+        Map<String, String> asked = Map.of(CHANGE, command.name().toLowerCase(Locale.ROOT));
+        PythonHalf half = writes.begin(name, new StructType(), false, LakeWrites.given(given), asked);
         requireSame((TableWrite) half.begun());
         ChangedTable found = (ChangedTable) ((TableWrite) half.begun()).changing(name());
         found.commitBy(() -> writes.commit(half, name()));
@@ -144,6 +142,7 @@ final class LakeTarget
     /** The rows of an INSERT, or of a program. */
     private final class Rows implements SupportsOverwriteV2 {
         private final Map<String, String> options;
+        private final Map<String, String> asked = new HashMap<>();
         private boolean replaces;
         /** What an overwrite replaces, if not the whole table. */
         private org.apache.spark.sql.classic.Dataset<Row> partitions;
@@ -166,7 +165,7 @@ final class LakeTarget
         @Override
         public WriteBuilder overwrite(Predicate[] conditions) {
             partitions = StaticPartition.row(conditions, shape.rows.schema());
-            options.put(PARTITIONS, "true");
+            asked.put(PARTITIONS, "true");
             return truncate();
         }
 
@@ -183,9 +182,9 @@ final class LakeTarget
         private void write(Dataset<Row> rows) {
             if (replaces) {
                 // It may have read what it replaces, and whoever wrote it has seen no later rows.
-                options.put(STATE, shape.state == null ? "" : shape.state.toJson());
+                asked.put(STATE, shape.state == null ? "" : shape.state.toJson());
             }
-            PythonHalf half = writes.begin(name, rows.schema(), replaces, options);
+            PythonHalf half = writes.begin(name, rows.schema(), replaces, options, asked);
             requireSame((TableWrite) half.begun());
             if (partitions != null) {
                 ((TableWrite) half.begun()).replace(partitions);

@@ -90,8 +90,9 @@ final class LakeWrites {
         }
     }
 
-    /** Begin one write; {@code more} are options that say what is done. */
-    PythonHalf begin(LakeName table, StructType columns, boolean replaces, Map<String, String> more) {
+    /** Begin one write; {@code more} are a program's options, {@code asked} says what is done. */
+    PythonHalf begin(LakeName table, StructType columns, boolean replaces, Map<String, String> more,
+            Map<String, String> asked) {
         Map<String, String> all = new HashMap<>(options);
         all.putAll(more);
         all.put("table", table.database + "." + table.table);
@@ -99,7 +100,7 @@ final class LakeWrites {
             all.put("branch", table.branch);
         }
         try {
-            return PythonHalf.begin(source(), session, columns, replaces, all);
+            return PythonHalf.begin(source(), session, columns, replaces, all, asked);
         } catch (Exception error) {
             throw told(error, "");
         }

@@ -26,11 +26,18 @@ public final class Door {
     public static final class Visit {
         private final SparkSession session;
         private final String number;
+        private final Map<String, String> asked;
         private volatile Object begun;
 
-        private Visit(SparkSession session, String number) {
+        private Visit(SparkSession session, String number, Map<String, String> asked) {
             this.session = session;
             this.number = number;
+            this.asked = asked;
+        }
+
+        /** What Java asks of Python beside the options, which are a program's; null: nothing of that name. */
+        public String asked(String name) {
+            return asked.get(name);
         }
 
         public SparkSession session() {
@@ -66,8 +73,8 @@ public final class Door {
         return only;
     }
 
-    public Visit enter(SparkSession session) {
-        Visit visit = new Visit(session, String.valueOf(count.incrementAndGet()));
+    public Visit enter(SparkSession session, Map<String, String> asked) {
+        Visit visit = new Visit(session, String.valueOf(count.incrementAndGet()), asked);
         visits.values().removeIf(each -> each.get() == null);
         visits.put(visit.number, new WeakReference<>(visit));
         return visit;

@@ -26,11 +26,14 @@ public final class PythonHalf {
         this.writer = writer;
     }
 
-    /** {@code columns} are those of the rows; {@code options} name the table, and say what is done to it. */
+    /**
+     * {@code columns} are those of the rows; {@code options} name the table, and {@code asked} says what is done to
+     * it beside an INSERT.
+     */
     public static PythonHalf begin(UserDefinedPythonDataSource python, SparkSession session, StructType columns,
-            boolean replaces, Map<String, String> options) {
+            boolean replaces, Map<String, String> options, Map<String, String> asked) {
         Door door = Door.open();
-        Door.Visit visit = door.enter(session);
+        Door.Visit visit = door.enter(session, asked);
         Map<String, String> all = new HashMap<>(options);
         all.put(Door.OPTION, door.way(visit));
         byte[] writer = python.createWriteInfoInPython(

@@ -15,7 +15,7 @@ public final class SourceRead {
     /** Null: the library can't read it, or it has other columns than these by now. */
     public static ScanBuilder begin(PythonDataSourceV2 python, StructType columns, CaseInsensitiveStringMap options) {
         Door door = Door.open();
-        Door.Visit visit = door.enter(org.apache.spark.sql.classic.SparkSession.active());
+        Door.Visit visit = door.enter(org.apache.spark.sql.classic.SparkSession.active(), Map.of());
         Map<String, String> all = new HashMap<>(options.asCaseSensitiveMap());
         all.put(Door.OPTION, door.way(visit));
         StructType found = python.inferSchema(new CaseInsensitiveStringMap(all));

@@ -22,7 +22,8 @@ public final class SourceWrite {
     public void run(Dataset<Row> rows, boolean replaces, Map<String, String> more) {
         Map<String, String> all = new HashMap<>(options);
         all.putAll(more);
-        PythonHalf half = PythonHalf.begin(python.source(), rows.sparkSession(), rows.schema(), replaces, all);
+        PythonHalf half = PythonHalf.begin(python.source(), rows.sparkSession(), rows.schema(), replaces, all,
+                Map.of());
         try {
             SourceRows.write(half.begun(), rows);
             half.commit();
