@@ -214,8 +214,8 @@ def _name_of(survey: Survey) -> str:
 
 def _kept(survey: Survey, safety: int | None) -> str:
     if safety is not None:
-        return f"main of now as savepoint {safety}"
-    return f"{survey.start.place} of now as its snapshot {survey.start.head.snapshot.id}"
+        return f"the current main as savepoint {safety}"
+    return f"{survey.start.place} until now, as its snapshot {survey.start.head.snapshot.id}"
 
 
 def _headline(files: Files, table: TablePath, survey: Survey, up_to: int | None) -> str:

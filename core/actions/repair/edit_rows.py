@@ -50,7 +50,7 @@ _WRONG = {
 _WORDS = Words(
     ("gets other cells", "get other cells"),
     ("is new", "are new"),
-    "Say which with --on-conflict: now keeps the rows of now, edited takes the edits; or choose for each, "
+    "Say which with --on-conflict: now keeps the current rows, edited takes the edits; or choose for each, "
     "with `v` in the console, or in the file of --conflicts-out.",
 )
 

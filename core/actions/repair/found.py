@@ -61,8 +61,8 @@ class Words:
 _OF_REPAIRS = Words(
     ("becomes what it was", "become what they were"),
     ("comes back", "come back"),
-    "Say which with --on-conflict: now keeps the rows of now, then takes those of then; or choose for each, "
-    "with `v` in the console, or in the file of --conflicts-out.",
+    "Say which with --on-conflict: now keeps the current rows, then takes the earlier ones; or choose for "
+    "each, with `v` in the console, or in the file of --conflicts-out.",
 )
 
 
