@@ -92,7 +92,7 @@ def main() -> None:
 def way_in(session: SparkSession) -> str:
     java: Any = session
     door = java._jvm.paimark.source.Door.open()
-    return str(door.way(door.enter(java._jsparkSession)))
+    return str(door.way(door.enter(java._jsparkSession, {})))
 
 
 if __name__ == "__main__":
