@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from paimark.core.actions.context import Context
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.merge.conflict_lines import MERGE
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.plan import Outcome, Plan
@@ -42,6 +43,7 @@ LEAVE, STOP, RECOVER = "To the background", "Cancel it", "Recover it first"
 # The argument that names a file of choices.
 _RESOLVE = "resolve"
 _READING = "Reading what it takes …"
+_STARTING = "Spark is starting: the plan is made when it is ready …"
 # A terminal with fewer lines has no blank ones in its dialogs.
 _TIGHT = 16
 # The lines of a dialog that are for no field: its frame, three of text, the buttons and the keys.
@@ -71,8 +73,12 @@ class PlanDialog(Dialog[Outcome | None]):
         table: TablePath,
         given: Mapping[str, object],
         change: RunningChange | None = None,
+        *,
+        statement: str = "",
     ) -> None:
+        """`statement` is the one that asks for the action, if it is of a statement."""
         super().__init__()
+        self._statement = statement
         self._session = session
         self._action = action
         self._table = table
@@ -215,7 +221,13 @@ class PlanDialog(Dialog[Outcome | None]):
     def _is_slow(self, before: list[Line]) -> None:
         # A plan of before must not be taken for the new one; progress stays.
         if self._lines is before:
-            self._show([[(_READING, "quiet")]])
+            self._show([[(self._waiting, "quiet")]])
+
+    @property
+    def _waiting(self) -> str:
+        """What a plan that takes long waits for. Statements that change rows are planned with Spark."""
+        needs_spark = self._statement and self._action.name not in DECLARED
+        return _STARTING if needs_spark and self._session.room.state == "starting" else _READING
 
     def _make_plan(
         self, counting: Cancellation, arguments: dict[str, object], recovers: bool, report: ThreadReport[Plan]
@@ -267,7 +279,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _not_planned(self, error: PaimarkError) -> None:
         self._plan, self._state = None, "failed"
-        self._show(error_lines(error)[1:])
+        self._show(error_lines(error, self._statement, self.text_width(self._text))[1:])
         self._look_for_recovery()
 
     # The change
@@ -335,6 +347,8 @@ class PlanDialog(Dialog[Outcome | None]):
     def _tick(self) -> None:
         if self._state == "applying" and self._change is not None:
             self._change.tick()
+        elif self._lines in ([[(_READING, "quiet")]], [[(_STARTING, "quiet")]]):
+            self._show([[(self._waiting, "quiet")]])
 
     def _look(self) -> None:
         change = self._change
