@@ -20,12 +20,12 @@ from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.actions.recover_first import Recovery, plan_to_apply, recovery
 from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cancelling import Cancellation, cancellable
-from paimark.core.errors import PaimarkError
+from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
-from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldRows, known_lines
+from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldHelp, FieldRows, known_lines
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.dialogs.plan_text import PLAN_KEYS, error_lines, outcome_lines, plan_lines
+from paimark.tui.dialogs.plan_text import PLAN_KEYS, by_fields, error_lines, outcome_lines, plan_lines
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.session import Session
@@ -46,8 +46,8 @@ _READING = "Reading what it takes …"
 _STARTING = "Spark is starting: the plan is made when it is ready …"
 # A terminal with fewer lines has no blank ones in its dialogs.
 _TIGHT = 16
-# The lines of a dialog that are for no field: its frame, three of text, the buttons and the keys.
-_BESIDE_FIELDS = 8
+# The lines of a dialog that are for no field: its frame, three of text, two of help, buttons and keys.
+_BESIDE_FIELDS = 10
 # How long after the last key a new plan is made, in seconds.
 _PAUSE = 0.25
 # How often the elapsed time of a change is updated, in seconds.
@@ -102,6 +102,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._begun_on = None if branch is None else str(branch)
         self._fields = ArgumentFields(action, given)
         self._rows = FieldRows(*self._fields)
+        self._help = FieldHelp(markup=False)
         # Until a person edits them, arguments that are there are one line below the plan.
         self._is_edited = self._fields.first_missing is not None
         self._is_open = False
@@ -115,6 +116,7 @@ class PlanDialog(Dialog[Outcome | None]):
             # The fields are for one object: a change of many has none.
             if self._change is None or not self._change.plan.parts:
                 yield self._rows
+                yield self._help
             yield self._fields.confirmation
             yield self._choices
             yield KeyBar()
@@ -151,6 +153,12 @@ class PlanDialog(Dialog[Outcome | None]):
         self._rows.display = self._rows.display and self._is_edited
 
     # Arguments
+
+    def on_descendant_focus(self) -> None:
+        field = self.focused
+        is_argument = field is not self._fields.confirmation.input
+        self._help.tell(field if is_argument else None, self.text_width(self._text))
+        self.show_text(self._text, self._lines, from_end=self._at_end)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -279,6 +287,12 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _not_planned(self, error: PaimarkError) -> None:
         self._plan, self._state = None, "failed"
+        if isinstance(error, UsageError) and not self._is_edited:
+            # It was chosen by its name, and one of several arguments has to be given.
+            self._state = "asking"
+            self._open_fields()
+            self._show_problem(f"{error.message}. {by_fields(error.hint)}")
+            return
         self._show(error_lines(error, self._statement, self.text_width(self._text))[1:])
         self._look_for_recovery()
 
@@ -403,10 +417,13 @@ class PlanDialog(Dialog[Outcome | None]):
     def action_confirm(self) -> None:
         self.set_focus(self._fields.confirmation.input)
 
-    def action_edit(self) -> None:
+    def _open_fields(self) -> None:
         self._is_edited = True
         self._make_room()
         self.set_focus(next(iter(self._fields)).input)
+
+    def action_edit(self) -> None:
+        self._open_fields()
         if self._plan is not None and self._state == "planned":
             self._show(self._plan_lines(self._plan))
 
