@@ -103,9 +103,10 @@ class Followed(Refused):
 
 
 def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> str:
-    """A sentence with the commands that take back the change: its commit alone, or all that came since too."""
+    """The commands, in a sentence, that take back the change: its commit alone, or all since as well."""
     rest = _all_since(files, table, edit, is_main=is_main)
-    if (revert := _revert(files, table, edit, is_main=is_main)) is None:
+    revert = _revert(files, table, edit, is_main=is_main)
+    if revert is None:
         return rest
     options = [word for name, value in revert.arguments.items() for word in (f"--{name}", str(value))]
     command = shell_line(["paimark", revert.action, table.full_name, *options])
