@@ -1,6 +1,6 @@
 """Make frames of tables that Paimon's own library reads, as a source of Spark's.
 
-The library is in a jar that Spark's Java may lack: then the Python source reads instead.
+The library is in a jar that Spark's Java may lack: then such tables are refused.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from paimark.core.errors import Refused
+from paimark.core.errors import Refused, Unavailable
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
 from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
+from paimark.core.spark.launch.jars import FETCH
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread
+from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
@@ -43,11 +43,6 @@ class LibraryReads:
         self._tables: OrderedDict[tuple[object, ...], Any] = OrderedDict()
         self._known: dict[str, bool] = {}
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether it may read what Spark's own readers can't."""
-        return self.is_there and self._conf.get(SCAN, DEFAULTS[SCAN]) in ("auto", "library")
-
     @once_for_all
     def is_there(self) -> bool:
         """Whether Spark's Java has the library."""
@@ -55,8 +50,6 @@ class LibraryReads:
 
     def why(self, scan: Scan, scope: ReadScope) -> str:
         """Why it rather than Spark's own readers has to read the table; empty if these may."""
-        if not self.is_wanted:
-            return ""
         options = scan.table_schema.options
         match = judged(options, Use(scan.branch, merge_engine(options), scope))
         if match is not None and match.rule.outcome == "library":
@@ -64,16 +57,23 @@ class LibraryReads:
         return "CHAR columns are padded to their length" if has_chars(scan) else ""
 
     def can_read(self, scan: Scan) -> bool:
-        """Whether it may read the table, knows all its options, and reaches its store by Hadoop's clients."""
-        if not self.is_wanted or self.lacks(scan):
-            return False
+        """Whether it is there, knows the table's options, and reaches its store by Hadoop's clients."""
         try:
-            self._require_reached(scan)
-        except StoreUnread:
+            self.require_readable(scan)
+        except (Refused, Unavailable):
             return False
         return True
 
-    def _require_reached(self, scan: Scan) -> None:
+    def require_readable(self, scan: Scan, why: str = "") -> None:
+        """Raises `Refused` and `Unavailable` unless it can read the table. `why` tells why it has to."""
+        if not self.is_there:
+            needs = f"{scan.name} is read by Paimon's own library{why and f' ({why})'}"
+            raise Refused(f"{needs}, and Spark has none here", FETCH)
+        if lacking := self.lacks(scan):
+            raise Refused(
+                f"{scan.name} has the option {lacking}, which Paimon's library here is too old to know",
+                "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
+            )
         schema = scan.table_schema
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
