@@ -16,9 +16,9 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.merge.conflict_lines import MERGE
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Instead, Outcome, Plan
 from paimark.core.actions.recover_first import Recovery, plan_to_apply, recovery
-from paimark.core.actions.registry import Action, conflicting
+from paimark.core.actions.registry import Action, action, conflicting
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.table.layout import TablePath
@@ -52,6 +52,11 @@ _BESIDE_FIELDS = 10
 _PAUSE = 0.25
 # How often the elapsed time of a change is updated, in seconds.
 _TICK = 0.5
+
+
+def _named(instead: Instead) -> str:
+    """The button that opens its plan: `Plan revert`."""
+    return f"Plan {instead.action}"
 
 
 class PlanDialog(Dialog[Outcome | None]):
@@ -96,6 +101,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._known: Mapping[str, Line] = {}
         # Of an interrupted change that is in the way of the plan, if it needs no person.
         self._recovery: Recovery | None = None
+        # The dialog of the action that does what the refused plan would have done.
+        self._other: PlanDialog | None = None
         # Cancels the plan that is being made.
         self._counting = Cancellation()
         branch = given.get("branch")
@@ -300,8 +307,8 @@ class PlanDialog(Dialog[Outcome | None]):
 
     @property
     def change(self) -> RunningChange | None:
-        """The change that the dialog has begun, or was opened for."""
-        return self._change
+        """The change that the dialog has begun, or was opened for; that of the action it offered instead."""
+        return self._change or (self._other.change if self._other is not None else None)
 
     @property
     def _can_be_done(self) -> bool:
@@ -401,11 +408,30 @@ class PlanDialog(Dialog[Outcome | None]):
         else:
             ends = [CANCEL, APPLY] if self._allowed else [CANCEL]
             over = [CLOSE] if self._recovery is None else [CLOSE, RECOVER]
+            over += [] if self._instead is None else [_named(self._instead)]
             self._choices.offer(over if self._is_over else ends)
+
+    @property
+    def _instead(self) -> Instead | None:
+        """What does the same as the refused plan; nothing while a cut-off change is in the way of both."""
+        if self._state != "planned" or self._plan is None or self._recovery is not None:
+            return None
+        return next((each.instead for each in self._plan.refusals if each.instead is not None), None)
+
+    async def _open_other(self, instead: Instead) -> None:
+        def closed(outcome: Outcome | None) -> None:
+            if self.change is not None:
+                self.dismiss(outcome)
+
+        self._other = PlanDialog(self._session, action(instead.action), self._table, instead.arguments)
+        await self.app.push_screen(self._other, closed)
 
     # Keys
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+    async def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        if (instead := self._instead) is not None and event.label == _named(instead):
+            await self._open_other(instead)
+            return
         act_of: dict[str, Callable[[], object]] = {
             LEAVE: self.action_leave,
             APPLY: self.action_apply,

@@ -15,7 +15,7 @@ from paimark.core.actions.plan import Item, Plan, Refusal
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.said import engine_of, job_of
 from paimark.core.actions.undo.rules import Left, changed_since, is_as_left, left, plan_back
-from paimark.core.actions.undo.shared import by_hand, unless_locked
+from paimark.core.actions.undo.shared import Followed, by_hand, unless_locked
 from paimark.core.errors import Refused
 from paimark.core.figures import age, some_of
 from paimark.core.table.layout import TablePath
@@ -45,10 +45,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             made = _plan_of(context, table, entry, replacement_only=replacement_only)
         return msgspec.structs.replace(made, items=(*later, *made.items))
     except Refused as error:
+        instead = error.instead if isinstance(error, Followed) else None
+        refusal = Refusal(error.message, error.hint, instead=instead)
         return Plan(
             headline=f"Take back the last change of {table.full_name}.",
             arguments={},
-            refusals=tuple(unless_locked(context, table, Refusal(error.message, error.hint))),
+            refusals=tuple(unless_locked(context, table, refusal)),
         )
 
 

@@ -16,11 +16,10 @@ from paimark.core.quoting import quoted, shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.protocol import Explained, Failed
 from paimark.core.spark.stores.failures import (
-    SLOWLY,
-    how_to_add,
     incomplete,
     named_files,
     named_packages,
+    no_client,
     of_other_hadoop,
 )
 from paimark.core.spark.stores.jars import cached_jars, jar_sets, require_fitting
@@ -140,7 +139,7 @@ def on_paper(settings: Settings) -> Iterator[Verdict]:
         conf = {**spark.defaults(), **settings.spark_conf}
         yield _verdict_on_named(store, conf, hadoop) or _verdict_on_fetched(store, spark)
     elif store.kind != "file":
-        yield Verdict("ok", f"Spark has no client for {store.scheme}, {SLOWLY}")
+        yield Verdict("warning", *no_client(store, "", hadoop))
 
 
 def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
@@ -168,9 +167,9 @@ def _verdict_on_named(store: Store, conf: dict[str, str], hadoop: str) -> Verdic
     for jar in (*files, *packages):
         if jar.startswith(f"{client}-"):
             why = of_other_hadoop(store, jar, hadoop) or (
-                incomplete(store, files, hadoop) if jar in files else ""
+                incomplete(store, files, hadoop) if jar in files else None
             )
-            return Verdict("warning", why) if why else Verdict("ok", f"{jar}, of your own settings")
+            return Verdict("warning", *why) if why else Verdict("ok", f"{jar}, of your own settings")
     return None
 
 
@@ -186,10 +185,7 @@ def _verdict_on_fetched(store: Store, spark: SparkHome) -> Verdict:
             )
     except Unavailable as error:
         return Verdict("warning", error.message, error.hint)
-    line = how_to_add(store, spark.hadoop)
-    return Verdict(
-        "warning", f"Spark has no client for {store.scheme}, {SLOWLY}", f"{line[0].upper()}{line[1:]}."
-    )
+    return Verdict("warning", *no_client(store, "", spark.hadoop))
 
 
 def _with_rows(files: Files) -> TablePath | None:

@@ -123,15 +123,6 @@ def read_splits(scan: Scan, splits: list[Any]) -> Iterator[pa.RecordBatch]:
         ) from error
 
 
-def why_refused(scan: Scan) -> str:
-    """Why the scan is refused; empty if it is not."""
-    try:
-        _ = plan_splits(scan) if scan.snapshot else []
-    except Refused as refused:
-        return refused.message
-    return ""
-
-
 def _columns(scan: Scan, table: Any, splits: Collection[Any]) -> list[str]:
     """The columns to read from the splits."""
     selected = table.field_names if scan.columns is None else scan.columns
@@ -143,10 +134,6 @@ def _builder(scan: Scan, splits: Collection[Any] = ()) -> Any:
     builder = table.new_read_builder()
     if scan.columns is not None:
         builder = builder.with_projection(_columns(scan, table, splits))
-    # No limit with this option: pypaimon's limit counts the deletes that it writes with it as rows. Nor for a
-    # part of the files (`only`): the limit counts rows of the others too.
-    if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:
-        builder = builder.with_limit(scan.limit)
     return builder
 
 

@@ -8,24 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.worker_imports import leave_out_spark_jar
 from paimark.core.spark.launch.home import find_spark
 from paimark.core.spark.launch.worker_daemon import use_hadoop_files_of_driver
-from tests.spark.client.test_engine import processes_of
-from tests.spark.engine_fixture import by_pypaimon, rows
-
-
-@pytest.mark.long
-def test_workers_import_the_installed_pyspark(engine: Engine) -> None:
-    assert find_spark({}).is_of_pyspark
-    with by_pypaimon(engine):
-        rows(engine, "SELECT order_id FROM shop.orders")
-    workers = [pid for pid, command in processes_of(engine) if "daemon pyspark." in command]
-    assert workers
-    for pid in workers:
-        given = Path(f"/proc/{pid}/environ").read_bytes()
-        assert b"PYTHONPATH=" in given and b"pyspark.zip" not in given
 
 
 def test_only_sparks_own_jar_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

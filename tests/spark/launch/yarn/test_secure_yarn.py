@@ -13,7 +13,7 @@ import pytest
 from paimark.core.spark.client.client import Engine
 from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.cli.command import CommandResult, program
-from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
+from tests.spark.engine_fixture import ask, by_library, in_order, rows
 from tests.spark.launch.yarn.secure_fixture import OnYarn, on_yarn
 from tests.spark.launch.yarn.yarn_server import secure_yarn
 from tests.spark.test_on_s3 import rows_of
@@ -66,10 +66,10 @@ def reads_by_all_ways(engine: Engine) -> None:
     query = "SELECT * FROM shop.orders VERSION AS OF {}"
     native = ask(engine, query.format(5))
     assert native.readings[0].scan == "native" and len(native.rows) == 8
-    with by_pypaimon(engine):
-        python = ask(engine, query.format(5))
-    assert python.readings[0].scan == "python source"
-    assert in_order(python.rows) == in_order(native.rows)
+    with by_library(engine):
+        library = ask(engine, query.format(5))
+    assert library.readings[0].scan == "paimon library"
+    assert in_order(library.rows) == in_order(native.rows)
     assert len(rows(engine, query.format(4))) == 7
 
 
