@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from paimark.core.errors import Unavailable
 from paimark.core.redaction import redacted
-from paimark.core.spark.launch.home import SparkHome
 from paimark.core.spark.stores.failures import named_files, named_packages
-from paimark.core.spark.stores.jars import JarSet, cached_jars, jar_sets
+from paimark.core.spark.stores.jars import JarSet, OwnSpark, cached_jars, jar_sets
 from paimark.core.spark.stores.settings import Store, hadoop_settings, store_of
 from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 
@@ -61,7 +60,7 @@ def prepared(
     return Prepared(made, environment, jars)
 
 
-def client_jars(store: Store, spark: SparkHome) -> list[Path]:
+def client_jars(store: Store, spark: OwnSpark) -> list[Path]:
     """The jars of the store's client that were fetched, if that Spark has none among its own."""
     own = {each.name for each in spark.jars}
     return _client_jars(

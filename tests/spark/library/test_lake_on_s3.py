@@ -1,4 +1,4 @@
-"""The settings that are printed for a warehouse on S3 work as they are, in a Spark that Paimark did not start."""
+"""What is printed for a warehouse on S3 works as it is, in a Spark that Paimark did not start."""
 
 from __future__ import annotations
 
