@@ -24,7 +24,7 @@ ENGINE, ANOTHER_SPARK, NO_SPARK = "the suite's engine", "another Spark", "no Spa
 # The fixtures that start Java for all tests of a process. A wrong guess costs time, and nothing else.
 _NEEDS = {
     ANOTHER_SPARK: re.compile(
-        r"\b(spark_of_library|spark_here|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]|library\.ways"
+        r"\b(spark_of_library|spark_here|foreign_spark|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]|library\.ways"
     ),
     ENGINE: re.compile(r"\b(engine|judge)\b[:,)]|with_engine"),
 }
