@@ -13,8 +13,7 @@ from pyspark import SparkContext
 
 from paimark.core.errors import PaimarkError, is_uncommitted
 from paimark.core.redaction import redacted
-from paimark.core.spark.datasource.paimon import LOST_FILE
-from paimark.core.spark.datasource.pypaimon_limits import ELSEWHERE
+from paimark.core.spark.datasource.pypaimon_limits import ELSEWHERE, LOST_FILE
 from paimark.core.spark.launch.cluster import WAS_ENDED
 from paimark.core.spark.launch.session_settings import RESULT_PORT
 from paimark.core.spark.launch.settings import CATALOG_NAME

@@ -150,15 +150,13 @@ def _session(
 
 
 def _import_libraries(others: Callable[[], None]) -> None:
-    """Import pypaimon and its dependencies, which takes longer than the start of Java."""
+    """Call `others`, which import what takes about as long as the start of Java."""
     interval = sys.getswitchinterval()
     # So that this thread soon releases the GIL: another one handles Java's answers.
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         # A failed import is reported where the module is needed.
         with suppress(ImportError):
-            import paimark.core.spark.datasource.paimon  # noqa: F401
-
             others()
     finally:
         sys.setswitchinterval(interval)
