@@ -124,7 +124,7 @@ class Views:
 
     def looked_up(self, sql: str, named: Mapping[str, OpenedTable], pins: str) -> set[str]:
         """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
-        if self._catalog is None or not any(table.native for table in named.values()):
+        if self._catalog is None:
             return set()
         needed = needs(self.describe(sql, named, "explain", None, pins)[1].nodes, None)
         opened = list(named.values())
@@ -205,17 +205,23 @@ class Views:
 
     def _table(self, table: OpenedTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
         """A frame of the needed rows (None: all), in which other columns may be null; or of the `summary`."""
+        found = None if need is None or summary is not None else self._looked_up(table, need)
+        if found is not None:
+            return found
         if table.native is not None:
-            found = None if need is None or summary is not None else self._looked_up(table, need)
-            return self._natives.frame(table.native, need, summary) if found is None else found
+            return self._natives.frame(table.native, need, summary)
         assert table.scan is not None and table.by_library is not None
         return self._library.frame(table.scan, table.by_library, None if need is None else need.limit)
 
     def _looked_up(self, table: OpenedTable, need: ViewNeeds) -> DataFrame | None:
         """The needed rows, if this process can look them up."""
-        if table.native is None or table.scan is None:
+        if table.scan is None:
             return None
-        return self._lookups.frame(table.native, table.scan, need)
+        if table.native is not None:
+            return self._lookups.frame(table.native, table.scan, need)
+        if table.by_library is not None:
+            return self._lookups.frame_of(table.scan, table.by_library, need)
+        return None
 
 
 def _is_of_metadata(summary: Summary | None) -> bool:

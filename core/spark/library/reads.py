@@ -54,7 +54,7 @@ class LibraryReads:
         match = judged(options, Use(scan.branch, merge_engine(options), scope))
         if match is not None and match.rule.outcome == "library":
             return f"{match.option} is {match.value}"
-        return "CHAR columns are padded to their length" if _CHAR.search(scan.schema) else ""
+        return "CHAR columns are padded to their length" if has_chars(scan) else ""
 
     def can_read(self, scan: Scan) -> bool:
         """Whether it is there, knows the table's options, and reaches its store by Hadoop's clients."""
@@ -99,17 +99,17 @@ class LibraryReads:
     def frame(self, scan: Scan, scope: ReadScope, limit: int | None = None) -> DataFrame:
         """The rows of a table. Spark gets from it only the columns and rows that a statement needs.
 
-        `limit` is how many rows are enough, if no condition leaves some out; None for all. Raises `Refused`
-        if nobody knows any more which commits of other branches belong to the version.
+        `limit` is how many rows are enough, if no condition leaves some out; None for all. Raises as `table`.
         """
-        if scope == "version":
-            self._require_snapshot(scan)
         most = -1 if limit is None else min(limit, 2**31 - 1)
         return DataFrame(self._java.frame(self.table(scan, scope), most), self._conf.spark)
 
-    def few(self, scan: Scan, question: str) -> DataFrame | None:
-        """The rows that answer the question of `lookups`; None if too many have to be looked at."""
-        rows = self._java.few(self.table(scan, "root"), question)
+    def few(self, scan: Scan, scope: ReadScope, question: str) -> DataFrame | None:
+        """The rows that answer the question of `lookups`; None if too many have to be looked at.
+
+        Raises as `table`.
+        """
+        rows = self._java.few(self.table(scan, scope), question)
         return None if rows is None else DataFrame(rows, self._conf.spark)
 
     def stop(self) -> None:
@@ -118,7 +118,12 @@ class LibraryReads:
             self._java.stop()
 
     def table(self, scan: Scan, scope: ReadScope) -> Any:
-        """Java's table of a scan."""
+        """Java's table of a scan.
+
+        Raises `Refused` if nobody knows any more which commits of other branches belong to the version.
+        """
+        if scope == "version":
+            self._require_snapshot(scan)
         only = None if scan.only is None else "\n".join(scan.only)
         address = self._stores.address(self._address(scan.root.table.directory))
         key = (address, scan.branch, scan.schema, scan.snapshot, only, scope, self._stores.renewals)
@@ -150,6 +155,11 @@ class LibraryReads:
     @once_for_all
     def _java(self) -> Any:
         return new_instance(self._conf.spark, "library.LibraryReads", self._conf.spark._jsparkSession)
+
+
+def has_chars(scan: Scan) -> bool:
+    """Whether columns are padded when they are read."""
+    return _CHAR.search(scan.schema) is not None
 
 
 def stands_on_branches(options: Mapping[str, str]) -> bool:
