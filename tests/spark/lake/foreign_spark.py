@@ -1,4 +1,4 @@
-"""A Spark that Paimark did not start, with a warehouse as its catalog: one for all tests of a process."""
+"""The Spark that Paimark did not start: one for all tests of a process."""
 
 from __future__ import annotations
 
