@@ -79,12 +79,19 @@ def _taken_back(context: Context, entry: Operation, made: Plan) -> str:
     return f"Take back {entry.description} ({when}{by}): {lowered(made.summary)}."
 
 
+def _told(context: Context, entry: Operation, refusal: Refusal) -> Refusal:
+    """The refusal with the change that it is about: nobody has named one."""
+    what = f"{entry.description} ({age(entry.time, context.clock())}) is what would be taken back."
+    return msgspec.structs.replace(refusal, hint=f"{what} {refusal.hint}".rstrip())
+
+
 def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacement_only: bool = False) -> Plan:
     made = plan_back(context, table, entry)
     # A redo brings back what the undo removes, but no version that nothing else keeps.
     is_final = any(each.is_grave and each.code == "version-gone" for each in made.items)
     items = tuple(each for each in made.items if is_final or each.kind != "final")
     arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
+    told = [_told(context, entry, each) for each in made.refusals]
     return msgspec.structs.replace(
         made,
         action=ACTION,
@@ -93,6 +100,7 @@ def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacemen
         arguments=arguments_now,
         headline=_taken_back(context, entry, made),
         items=items,
+        refusals=tuple(unless_locked(context, table, *told)) if told else (),
         undoes=entry.token,
         takes=made.takes or undoing(entry),
         undo="" if is_final else table.redo,
