@@ -17,7 +17,8 @@ from paimark.core.cli.main import run
 from paimark.core.storage.open import open_files
 from tests.actions.acting import contents
 from tests.paimon import commit, create_table
-from tests.spark.library.test_lake_catalog import PROGRAM, ROOT, SCHEMA
+from tests.spark.lake.foreign_spark import PROGRAM, ROOT
+from tests.spark.lake.test_lake_catalog import SCHEMA
 from tests.spark.stores.engines import store_jars
 from tests.storage.stores import BUCKET, s3_server
 
@@ -53,16 +54,15 @@ def test_it_reads_and_writes_with_what_is_printed(
             "UPDATE lake.shop.orders SET price = 3.0 WHERE id = 1",
             "SELECT * FROM lake.shop.orders ORDER BY id",
         ]
+        more = {"spark.ui.enabled": "false", "spark.driver.memory": "1g"}
         environment = {
             **{name: text for name, text in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))},
             **{"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT), "SPARK_LOCAL_IP": "127.0.0.1"},
             "SPARK_CONF_DIR": os.environ["SPARK_CONF_DIR"],
         }
         told = subprocess.run(
-            [sys.executable, "-c", PROGRAM, place],
-            input=json.dumps(
-                [settings | {"spark.ui.enabled": "false", "spark.driver.memory": "1g"}, queries]
-            ),
+            [sys.executable, "-c", PROGRAM],
+            input=json.dumps([place, settings | more, queries]) + "\n",
             env=environment,
             cwd=tmp_path,
             capture_output=True,
