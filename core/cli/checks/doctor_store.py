@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
@@ -195,17 +194,14 @@ def _with_rows(files: Files) -> TablePath | None:
 
 
 def cluster_needs(options: GlobalOptions) -> Iterator[Verdict]:
-    """The packages that executors must have, if a cluster is set."""
-    if (settings := _with_cluster(options)) is not None:
-        python = ".".join(map(str, sys.version_info[:2]))
-        needs = f"executors need Python {python} with pypaimon and msgspec"
-        if "://" not in settings.warehouse:
-            needs += f", and {settings.warehouse} mounted at the same place"
+    """What executors must have, if a cluster is set."""
+    if (settings := _with_cluster(options)) is not None and "://" not in settings.warehouse:
+        needs = f"executors need {settings.warehouse} mounted at the same place"
         yield Verdict("ok", f"{settings.spark_master}: {needs}")
 
 
 def cluster_has(options: GlobalOptions) -> Iterator[Verdict]:
-    """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
+    """The machines of executors, if the command line names the cluster. Raises `Unavailable`."""
     if (settings := _with_cluster(options)) is None:
         return
     master = settings.spark_master

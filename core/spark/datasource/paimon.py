@@ -19,6 +19,7 @@ from paimark.core.errors import Corrupt, NotFound, Refused, Unavailable
 from paimark.core.spark.arrow import fit_batch
 from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.datasource.pypaimon_limits import (
+    LOST_FILE,
     column_to_count,
     refuse_elsewhere,
     refuse_unread,
@@ -40,10 +41,6 @@ _RETRACTION = re.compile(r"received a \S+ row")
 _UNKNOWN_VECTOR = "Invalid magic number"
 # Options of a table that name a state to read. The scan's snapshot replaces them.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
-LOST_FILE = (
-    "An expiry or a clean-up took it. Run it again, for the versions of then; `paimark verify` says whether "
-    "a version that is left lost it."
-)
 
 
 def open_table(scan: Scan) -> Any:

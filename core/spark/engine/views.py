@@ -124,7 +124,7 @@ class Views:
 
     def looked_up(self, sql: str, named: Mapping[str, OpenedTable], pins: str) -> set[str]:
         """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
-        if self._catalog is None:
+        if self._catalog is None or not any(table.native or table.by_library for table in named.values()):
             return set()
         needed = needs(self.describe(sql, named, "explain", None, pins)[1].nodes, None)
         opened = list(named.values())

@@ -32,6 +32,8 @@ from paimark.core.travel.statements.shows import read_show
         ("SELECT ^java_method('java.lang.System', 'exit', 3)", "java_method can't call exit", "Leave it out"),
         ("SELECT 1, ^`reflect`('java.lang.System','exit',3)", "reflect can't call exit", "Leave it out"),
         ("CREATE TEMP VIEW ^`__Paimark_1_0` AS SELECT 1", "__Paimark_1_0 is kept for", "another name"),
+        ("CREATE TEMP VIEW v ^USING paimark OPTIONS (table 'a.b')", "for a Spark of your own", "AS SELECT"),
+        ("CREATE VIEW v (a INT) ^using `Paimark`", "USING paimark is for a Spark of your own", "AS SELECT"),
         ("CACHE TABLE ^__paimark_1_0 AS SELECT 1", "__paimark_1_0 is kept for", "another name"),
         ("SELECT ^try_reflect('java.lang.System', 'exit', 3)", "try_reflect can't call exit", "Leave it out"),
     ],
