@@ -103,8 +103,8 @@ class _Commit:
 
     def queries(self, files: Files) -> OneCommit:
         schema = self.start.schema
-        then = None if self.before is None else Lineage(files, self.start.root).schema(self.before.schema_id)
-        known = {field.id for field in (then or schema).fields}
+        # A column that the commit knew was null before it, though that definition lacks it.
+        known = {field.id for field in Lineage(files, self.start.root).schema(self.commit.schema_id).fields}
         return OneCommit(
             schema.primary_keys,
             [field.name for field in schema.fields],

@@ -79,6 +79,17 @@ def test_a_merge_that_is_taken_back_still_counts_as_merged(
     assert ["a", 1, "fixed"] in t.rows
 
 
+def test_a_column_that_the_commit_filled_first_is_empty_again(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "filled", **KEYED)
+    t.do(INSERT, "ALTER TABLE t ADD COLUMN n INT")
+    bad = t.do("UPDATE t SET n = 7, v = 'bad' WHERE k < 3")
+    t.do("ALTER TABLE t ADD COLUMN later INT", "UPDATE t SET later = 8 WHERE k = 1")
+    t.repair("revert", snapshot=bad, on_conflict="then")
+    assert t.rows == [[*each, None, 8 if each[1] == 1 else None] for each in FIRST]
+
+
 @pytest.mark.long
 def test_each_row_in_conflict_is_chosen_by_itself(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
