@@ -276,7 +276,7 @@ def _unkeyed_refusals(context: Context, of: CommitFiles, seen: _Commit, name: st
     if of.within and of.has_vectors:
         reason = f"Files of {name} with rows of {seen.name} have marks of rows that were deleted since"
         found.append(Refusal(reason, _COMPACT))
-    if of.within and is_on(of.start.schema.options, "row-tracking.enabled"):
+    if (of.within or of.is_mixed) and is_on(of.start.schema.options, "row-tracking.enabled"):
         reason = (
             f"{name} numbers its rows (row-tracking.enabled), and those of {seen.name} are in other files now"
         )
