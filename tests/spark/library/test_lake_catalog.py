@@ -136,8 +136,16 @@ def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
         "CREATE TABLE lake.shop.mine (id INT)",
         "SELECT * FROM lake.shop.orders FOR SYSTEM_TIME FROM 1 TO 2",
     ]
+    # The same text may mean something else later.
+    moment, later = "SELECT unix_seconds(TIMESTAMP '2026-05-01 00:00:00') AS s", "SELECT * FROM later"
+    again = [later, "CREATE TEMPORARY VIEW later AS SELECT 1 AS one", later]
+    again += ["SET TIME ZONE 'UTC'", moment, "SET TIME ZONE '+09:00'", moment]
     before = sorted(path for path in lake.rglob("*"))
-    found = answers(lake, [*queries, *refused], read_only=True)
+    found = answers(lake, [*queries, *refused, *again], read_only=True)
+    missing, _, there, _, [first], _, [second] = found[-len(again) :]
+    assert "cannot be found" in missing and there == [{"one": 1}]
+    assert first["s"] - second["s"] == 9 * 3600
+    del found[-len(again) :]
     assert sorted(path for path in lake.rglob("*")) == before
     for state, clause, rows in zip(states, clauses, found, strict=False):
         assert rows == state.to_arrow().sort_by("id").to_pylist(), clause
