@@ -2,7 +2,7 @@
 
 `python -m benchmarks.source_scans [--rows N] [--rounds R] [--tables T ...] [--questions Q ...]` asks the
 questions of `benchmarks.spark_scans` to tables that stock Paimon writes. `as chosen` reads Avro, tables with
-vectors and first-row tables natively, the others by Paimon's library; `python alone` reads all by pypaimon.
+vectors and first-row tables natively, the others by Paimon's library; `by library` reads all so.
 Rounds are interleaved, times are medians, and CPU is that of all processes. The first round of each way warms
 up. It needs a JDK and Maven. The peer is the stock connector, or the bare library if the
 connector is not available.
@@ -39,7 +39,7 @@ TABLES = {
     "first_row": ("keyed", "merge-engine=first-row", "merge"),
     "vectors": ("keyed", "deletion-vectors.enabled=true", "merge"),
 }
-WAYS = {"as chosen": "auto", "python alone": "python"}
+WAYS = {"as chosen": "auto", "by library": "library"}
 _SMALL_RUNS = 4
 
 
@@ -78,11 +78,10 @@ def measure(sides: Sides, given: argparse.Namespace) -> Costs:
         asked = Asked(table, question, QUESTIONS[question].format(table=f"bench.{table}", key=key), key)
         # The first way to read something pays for caches that the others find ready.
         for way, work in sorted(ways_of(sides, asked).items(), reverse=bool(number % 2)):
-            if way != "python alone" or number <= given.slow_rounds > 0:
-                cost = work()
-                print(f"{table} {question} {way}: {cost.wall:.0f} ms", file=sys.stderr)
-                if number:
-                    costs[table, question, way].append(cost)
+            cost = work()
+            print(f"{table} {question} {way}: {cost.wall:.0f} ms", file=sys.stderr)
+            if number:
+                costs[table, question, way].append(cost)
     return costs
 
 

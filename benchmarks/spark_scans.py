@@ -7,7 +7,7 @@ all processes, and rows are compared. `new` is the first query of a snapshot, `r
 
 Some cells alone: `--tables big_run --questions point count --ways 'read before' new connector`. Other
 ways are `library` (stock Paimon for Java with threads and no engine), `rust` (pypaimon-rust in process, P8b),
-`python source` and `pypaimon` (slow). `--keep PLACE` keeps the tables of each size for the next time.
+`pypaimon` (slow). `--keep PLACE` keeps the tables of each size for the next time.
 
 Maven fetches the connector, or `--connector` and `--connector-pyspark` name another. If it is not available,
 ratios are to the library, multiplied by its share of the connector's time where both were measured. It needs
@@ -41,13 +41,12 @@ from benchmarks.peers.process import SqlProcess
 from benchmarks.peers.rust import Rust
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import SCAN
 from tests.interop.stock import ToolMissing
 from tests.paimon import open_table
 
-OURS = ("read before", "new", "python source")
+OURS = ("read before", "new")
 WAYS = (*OURS, "pypaimon", "rust", "library", "connector")
-_SLOW = ("python source", "pypaimon")
+_SLOW = ("pypaimon",)
 _SMALL_RUNS, _EQUAL_RUNS = 4, 4
 
 
@@ -97,14 +96,6 @@ def with_pypaimon(warehouse: Path, asked: Asked) -> None:
         arrow.group_by([]).aggregate([("amount", "sum")])
 
 
-def by_python_source(engine: Engine, sql: str) -> Cost:
-    run(engine, f"SET {SCAN} = python")
-    try:
-        return timed(lambda: run(engine, sql))
-    finally:
-        run(engine, f"RESET {SCAN}")
-
-
 def _linked(file: str, to: str) -> None:
     """Files of other kinds are written again, hints of ids for example."""
     if "/bucket-" in file:
@@ -144,7 +135,6 @@ def ways_of(
         "read before": timed_rows("read before", partial(run, sides.engine, asked.sql)),
         "new": timed_rows("new", partial(run, sides.engine, fresh)),
         "library": partial(sides.library.cost, asked.question, "bench", asked.table, asked.key),
-        "python source": partial(by_python_source, sides.engine, asked.sql),
         "pypaimon": partial(timed, partial(with_pypaimon, sides.warehouse, asked)),
         **others,
     }

@@ -142,7 +142,7 @@ class Table(TableActions):
     def when(
         self, condition: str, *, branch: str | None = None, old: str | None = None, new: str | None = None
     ) -> FirstRows:
-        """The first version with rows of a condition: `price < 0`. The search goes by halves, in Spark.
+        """The first version with rows of a condition: `price < 0`. It is a binary search, in Spark.
 
         It looks from the version `old` to `new`, None for the oldest and the newest. Raises `NotFound` if the
         newest has no such row, and `StatementFailed` for a condition that is none.

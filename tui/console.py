@@ -22,7 +22,7 @@ from paimark.core.figures import counted, seconds
 from paimark.core.text import cut
 from paimark.tui.keymap import ANYWHERE, hidden
 from paimark.tui.keys.bindings import latin
-from paimark.tui.keys.early_keys import ClosingKey, EarlyKeys, Typed
+from paimark.tui.keys.early_keys import ClosingKey, EarlyKeys, OpeningKey, Typed
 from paimark.tui.messages import Copied, LogLineAdded, StatusShown
 from paimark.tui.mouse import TakesMouse
 from paimark.tui.named_keys import how_to_quit, key, quit_key
@@ -99,6 +99,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         self._typed_keys, self._asked_to_quit_at = 0, -1
         self._early = EarlyKeys()
         self._closing_key = ClosingKey()
+        self._opening_key = OpeningKey()
         self.session = session
         session.jobs.on_unwatched_end = self._ended_unwatched
         self.log_lines: Log = deque(maxlen=KEPT)
@@ -192,7 +193,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
         if self._closing_key.is_again(screen, event) or self._early.kept(screen, event):
             return
         if not self._early.given_up_by(screen, event):
-            await self._do(event)
+            for each in self._opening_key.due(event, self.focused):
+                await self._do(each)
 
     async def _do(self, event: Typed) -> None:
         focused, screen = self.focused, self.screen
@@ -201,6 +203,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
         await settled(focused or screen)
         if screen not in self.screen_stack:
             self._closing_key.closed(event)
+        if self.focused is not focused:
+            self._opening_key.opened(event, self.focused)
 
     async def on_thread_result(self, event: ThreadResult) -> None:
         delivered = event.deliver()

@@ -80,12 +80,23 @@ class Taken(msgspec.Struct, frozen=True):
     branch: str = MAIN  # of a tag
 
 
+class Instead(msgspec.Struct, frozen=True):
+    """The action, with its arguments, that does what a refused plan would have done."""
+
+    action: str
+    arguments: dict[str, str | int | bool | None]
+
+    def __hash__(self) -> int:
+        return hash((self.action, *self.arguments.items()))
+
+
 class Refusal(msgspec.Struct, frozen=True):
     """Why the change can't be made, in one sentence, and what to do about it. `code` is for programs."""
 
     reason: str  # one sentence
     hint: str = ""  # what to do about it
     code: str = ""  # for programs
+    instead: Instead | None = None  # the action on the same table that does it: its `action` and `arguments`
 
 
 def raise_first(refusals: Iterable[Refusal]) -> None:

@@ -12,16 +12,20 @@ from typing import NamedTuple
 from paimark.core.actions.plan import Item
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import MOST_NAMES, age, counted, listed, minute
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import keeps_from_stock
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import CONSUMER_PREFIX, SAVEPOINT_TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.records import COMMIT_USER, STREAM_USER, Snapshot, query_of
 from paimark.core.text import lowered
 
 NEVER = "this can't be taken back"
+# The consumer that a person makes to let expiry wait.
+_HOLDING = "hold"
 # How many of the newest commits are looked at for other engines.
 _LOOKED_AT = 20
 _UUID = re.compile(r"[-_]?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -159,13 +163,21 @@ def outrun(files: Files, root: Root, message: str, *, snapshots_gone: bool = Fal
         name = f"{root.label} of {root.table.full_name}"
         return Refused(
             f"Snapshots of {name} expired while it was changed",
-            "Nothing was committed. Let it keep more snapshots meanwhile (snapshot.num-retained.min, max).",
+            f"Nothing was committed. {holding_expiry(files, root)}",
         )
     writer = job_that_writes(files, root)
     if writer is None:
         return Refused(message, "Nothing was committed: make a new plan.")
     who = writer.job or writer.engine
     return Refused(message, f"Nothing was committed. {who} writes to it: try again, or pause that meanwhile.")
+
+
+def holding_expiry(files: Files, root: Root) -> str:
+    """How a person makes the expiry of a root wait: running jobs of stock engines look for it each time."""
+    on = [] if root == main_root(files, root.table) else ["--branch", root.label]
+    words = ["paimark", "reset-consumer", root.table.full_name, "--name", _HOLDING]
+    begin, end = (shell_line([*words, *more, *on]) for more in (("--snapshot", "1"), ()))
+    return f"Let expiry wait meanwhile, by `{begin}`, and end that by `{end}`."
 
 
 def may_be_overwritten(files: Files, root: Root, now: int) -> list[Item]:

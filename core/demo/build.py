@@ -161,7 +161,8 @@ class _Builder:
                 self._act("create-savepoint", time_ms + HOUR_MS, comment="before the new price feed")
             elif snapshot_id == MONTH_END:
                 self._act("create-tag", time_ms, name="month-end")
-        self._act("expire-snapshots", self._anchor, retain_last=ORDER_LOADS - SAVED)
+            elif snapshot_id == ORDER_LOADS - 1:
+                self._act("expire-snapshots", time_ms + HOUR_MS, retain_last=snapshot_id - SAVED)
         self._progress(
             f"shop.orders: {ORDER_LOADS} commits, tags, savepoint 1; snapshots 1-{SAVED} have expired"
         )

@@ -2,5 +2,5 @@
 
 Begin with `protocol`, the messages between the two processes. `client` is the side of the console and the
 command; `launch`, `engine`, `native`, `merging`, `results` and `writing` run in the engine; `source`,
-`datasource` and `streaming` are the data source `paimark`, which runs in Spark's Python workers too.
+`datasource` and `streaming` are the data source `paimark`, for a Spark of a user's own.
 """

@@ -53,8 +53,6 @@ _BESIDE_JAVA = "paimark_python"
 
 
 class PaimarkSource(DataSource):
-    """`option("scan", ...)` has a whole `Scan`, for callers that have resolved the table themselves."""
-
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
         # Spark makes a source, each in a worker of its own, for every table of a statement.
@@ -72,7 +70,7 @@ class PaimarkSource(DataSource):
         if (door := self.options.get(DOOR)) is not None:
             return self._handed_over(door)
         require_allowed(self.options, READ_ANY)
-        scan = self._scan(is_for_rows=False, by_library=JAVA in self.options)
+        scan = _looked_up(self.options, is_for_rows=False, by_library=JAVA in self.options)
         columns = spark_columns(scan)
         if not self._with_kinds():
             return columns
@@ -83,7 +81,7 @@ class PaimarkSource(DataSource):
     @hints_in_messages()
     def reader(self, schema: StructType) -> PaimarkReader:
         self._require_rows()
-        return PaimarkReader(self._scan(is_for_rows=True), schema)
+        return PaimarkReader(_looked_up(self.options, is_for_rows=True), schema)
 
     @hints_in_messages()
     def streamReader(self, schema: StructType) -> PaimarkStreamReader:
@@ -125,12 +123,6 @@ class PaimarkSource(DataSource):
     def _with_kinds(self) -> bool:
         options: Mapping[str, str] = self.options
         return options.get("read.changelog", "").lower() == "true"
-
-    def _scan(self, *, is_for_rows: bool, by_library: bool = False) -> Scan:
-        options: Mapping[str, str] = self.options
-        if "scan" in options:
-            return Scan.from_text(options["scan"])
-        return _looked_up(options, is_for_rows=is_for_rows, by_library=by_library)
 
 
 def has_java_source() -> bool:

@@ -59,9 +59,13 @@ def may_still_commit(event: Failed, context: Context, root: Root) -> Exception |
     )
 
 
-def said_outrun(event: Failed, files: Files, root: Root, fate: Fate) -> Failed:
-    """As told; of a statement that others came before, or an expiry, with what to do about them."""
-    is_lost = bool(fate.expired) and (event.is_outrun or _READ in event.message)
+def said_outrun(event: Failed, files: Files, root: Root, fate: Fate, head: int) -> Failed:
+    """As told; of a statement that others came before, or an expiry, with what to do about them.
+
+    `head` is the snapshot whose rows it changes; 0 for none.
+    """
+    is_failed = event.is_outrun or _READ in event.message
+    is_lost = is_failed and (bool(fate.expired) or (head > 0 and not files.exists(root.snapshot(head))))
     if not (is_lost or event.is_outrun):
         return event
     error = outrun(files, root, event.message, snapshots_gone=is_lost)

@@ -256,7 +256,7 @@ class RowStatement(ABC):
                             raise event.error()
                         fate = find_commit(context.files, root, inserting.commit_user, newest)
                         if fate.snapshot is None and (event.is_uncommitted or fate.landed is Landed.NO):
-                            told = said_outrun(event, context.files, root, fate)
+                            told = said_outrun(event, context.files, root, fate, newest)
                             raise may_still_commit(event, context, root) or not_committed(told)
                         if fate.snapshot is None:
                             raise unknown(event, root, fate)

@@ -82,7 +82,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if name in branch_names(context.files, table):
         refusals.append(Refusal(f"{table.full_name} has a branch {name} already", "Choose another --name."))
     steps = [Step("create", f"branch {name}", f"of main's snapshot {head}")]
-    steps += [Step("create", f"branch {name}", each.place.label or "the statement") for each in script]
+    commit = f"a commit on branch {name}"
+    steps += [Step("create", commit, each.place.label or "of the statement") for each in script]
     if checks is not None:
         steps.append(Step("check", f"branch {name}", counted(len(checks.checks), "check")))
     if publish != "no":

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import paimark
 from paimark.core.demo.build import DAYS, FAULTY, MONTH_END, SAVED, build_demo
 from paimark.core.demo.directory import MARKER
 from paimark.core.errors import Refused
@@ -105,6 +106,13 @@ def test_savepoint_1_keeps_every_file_of_a_snapshot_that_expired(demo: Path) -> 
         kept = [each for each in each_needed_file(files, lineage.root, lineage.tag(name)) if each.size]
         assert {"data", "manifest"} <= {each.kind for each in kept}
         assert all(files.size(each.path) == each.size for each in kept)
+
+
+def test_the_log_is_in_the_order_of_its_times(demo: Path) -> None:
+    done = paimark.open(str(demo)).table("shop.orders").operations()
+    assert [each.action for each in done][-2:] == ["expire-snapshots", "create-branch"]
+    times = [each.time for each in done]
+    assert times == sorted(times)
 
 
 def test_a_moment_of_the_expired_past_is_answered_by_the_closest_savepoint(demo: Path) -> None:

@@ -1,7 +1,8 @@
 """Which process of a run takes which tests: a file at a time, those that need Spark in few processes.
 
 A start of Spark takes seconds of CPU, and the first query of each kind as much again. So two processes start
-the suite's engine, and a third one what else runs Spark. The others take what needs none, and then help.
+the suite's engine, one for what actions change and one for the rest, and a third one what else runs Spark.
+The others take what needs none. Who is done with its own helps.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
     from xdist.workermanage import WorkerController
 
-_WITH_ENGINE = 2
 # Fewer files of them than this are not worth another start.
 _WORTH_A_START = 20
-ENGINE, ANOTHER_SPARK, NO_SPARK = "the suite's engine", "another Spark", "no Spark"
+ACTIONS, QUERIES = "the suite's engine, for actions", "the suite's engine, for the rest"
+ANOTHER_SPARK, NO_SPARK = "another Spark", "no Spark"
+_ROLES = (ACTIONS, QUERIES, ANOTHER_SPARK, NO_SPARK)
+# What a process takes when nothing of its own is left.
+_THEN = {ACTIONS: QUERIES, QUERIES: ACTIONS}
+_OF_ACTIONS = re.compile(r"tests/(actions|cli|faults|interop/actions|spark/repair|statements)/")
 # The fixtures that start Java for all tests of a process. A wrong guess costs time, and nothing else.
-_NEEDS = {
-    ANOTHER_SPARK: re.compile(
-        r"\b(spark_of_library|spark_here|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]|library\.ways"
-    ),
-    ENGINE: re.compile(r"\b(engine|judge)\b[:,)]|with_engine"),
-}
+_ANOTHER = re.compile(
+    r"\b(spark_of_library|spark_here|foreign_spark|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]"
+    r"|library\.ways"
+)
+_ENGINE = re.compile(r"\b(engine|judge)\b[:,)]|with_engine")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,27 +53,32 @@ class SparkApart(LoadScopeScheduling):  # type: ignore[misc]
     def _assign_work_unit(self, node: WorkerController) -> None:
         files = list(self.workqueue)
         role = self.roles.setdefault(node, self._next_role())
-        own = [file for file in files if self._kind(file) == role]
-        plain = [file for file in files if self._kind(file) == NO_SPARK]
-        if not (own or plain) and role != ENGINE:
+        near: list[str] = []
+        for kind in (role, _THEN.get(role), NO_SPARK):
+            near = near or [file for file in files if self._kind(file) == kind]
+        if not near and role not in _THEN:
             if len(files) < _WORTH_A_START:
                 # It runs what it was given last.
                 node.shutdown()
                 return
-            self.roles[node] = ENGINE
-        file = min(own or plain or files, key=lambda name: len(self.workqueue[name]))
+            self.roles[node] = QUERIES
+        file = min(near or files, key=lambda name: len(self.workqueue[name]))
         self.workqueue.move_to_end(file, last=False)
         super()._assign_work_unit(node)
 
     def _next_role(self) -> str:
-        taken = [*self.roles.values()]
-        if taken.count(ENGINE) < _WITH_ENGINE:
-            return ENGINE
-        return NO_SPARK if ANOTHER_SPARK in taken else ANOTHER_SPARK
+        return next((role for role in _ROLES if role not in self.roles.values()), NO_SPARK)
 
     def _kind(self, file: str) -> str:
         if file not in self._kinds:
-            text = Path(self.config.rootpath, file).read_text()
-            kinds = (kind for kind, needs in _NEEDS.items() if needs.search(text))
-            self._kinds[file] = next(kinds, NO_SPARK)
+            self._kinds[file] = kind_of(file, Path(self.config.rootpath, file).read_text())
         return self._kinds[file]
+
+
+def kind_of(file: str, text: str) -> str:
+    """The role of the processes that a file of this text is for."""
+    if _ANOTHER.search(text):
+        return ANOTHER_SPARK
+    if _ENGINE.search(text):
+        return ACTIONS if _OF_ACTIONS.match(file) else QUERIES
+    return NO_SPARK

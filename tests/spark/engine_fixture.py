@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,19 +83,10 @@ def in_order(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found, key=repr)
 
 
-def by_pypaimon(engine: Engine) -> AbstractContextManager[None]:
-    """Inside, Spark reads our tables through the Python source."""
-    return _by(engine, "python")
-
-
-def by_library(engine: Engine) -> AbstractContextManager[None]:
-    """Inside, Paimon's own library reads our tables."""
-    return _by(engine, "library")
-
-
 @contextmanager
-def _by(engine: Engine, reader: str) -> Iterator[None]:
-    rows(engine, f"SET {SCAN} = {reader}")
+def by_library(engine: Engine) -> Iterator[None]:
+    """Inside, Paimon's own library reads our tables."""
+    rows(engine, f"SET {SCAN} = library")
     try:
         yield
     finally:

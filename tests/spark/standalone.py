@@ -37,11 +37,6 @@ class Standalone:
     place: Path
     head: subprocess.Popen[bytes]
 
-    @property
-    def shipped(self) -> list[Path]:
-        """What executors were sent."""
-        return sorted(self.place.glob("worker-*/app-*/*/paimark.zip"))
-
     def kill_executors(self, number: int) -> None:
         """Those of one worker, which starts others."""
         from paimark.core.spark.launch.jvm import kill_descendants

@@ -30,7 +30,7 @@ def stopped(warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
         ("INSERT INTO shop.orders SELECT ^?", "? is a parameter"),
         ("EXPLAIN ^DELETE FROM shop.orders", "EXPLAIN shows how a query is read, and DELETE is none"),
         ("SET ^spark.paimark.scann", "There is no setting spark.paimark.scann"),
-        ("SET ^spark.paimark.scan = nativ", "spark.paimark.scan is auto, library or python, not nativ"),
+        ("SET ^spark.paimark.scan = nativ", "spark.paimark.scan is auto or library, not nativ"),
     ],
 )
 def test_no_engine_starts_for_a_refusal(stopped: Engine, sql: str, message: str) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from paimark.core.actions.declared.declaration import AUTHOR, MESSAGE
@@ -19,7 +21,7 @@ from paimark.core.actions.registry import Action
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.notes import checked
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, width_of, wrap
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
 from paimark.tui.widgets.clean_input import CleanInput
@@ -52,6 +54,22 @@ class ArgumentField(Horizontal):
     def compose(self) -> ComposeResult:
         yield Static(self.argument, markup=False)
         yield self.input
+
+
+class FieldHelp(Static):
+    """What a field takes, where the field itself does not show it: it has a value, or too little room."""
+
+    DEFAULT_CSS = """
+    FieldHelp { color: $quiet; display: none; }
+    """
+
+    def tell(self, field: Widget | None, width: int) -> None:
+        text = field.placeholder if isinstance(field, FieldInput) else ""
+        is_shown = isinstance(field, FieldInput) and not field.value and width_of(text) < field.size.width
+        lines = [] if is_shown or not text else wrap(text, width)
+        self.display = bool(lines)
+        self.styles.height = len(lines)
+        self.update(Text("\n".join(lines)))
 
 
 class FieldRows(Vertical):

@@ -96,15 +96,18 @@ class Dialog(ModalScreen[Result]):
             self.call_after_refresh(self._fit, text)
 
     def _fit(self, text: ScrollLines) -> None:
-        width, height = self.app.size
+        height = self.app.size.height
         shown = (child for child in text.siblings if child.display)
         others = sum(_lines_of(child) + child.styles.margin.height for child in shown)
         room = height - others - text.styles.margin.height - _FRAME
         if room < _LEAST:
             # The frame takes the lines above and below it, and the text has at least one.
             room = max(1, min(_LEAST, room + _OUTSIDE))
-        inside = text.size.width or min(_WIDEST, width * _SHARE // 100) - _SIDES
-        text.styles.height = min(max(_LEAST, text.needed(inside)), room)
+        text.styles.height = min(max(_LEAST, text.needed(self.text_width(text))), room)
+
+    def text_width(self, text: ScrollLines) -> int:
+        """The cells of a line of a text, also before it is laid out."""
+        return text.size.width or min(_WIDEST, self.app.size.width * _SHARE // 100) - _SIDES
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "q":

@@ -13,18 +13,19 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from paimark.core.actions.context import Context
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.merge.conflict_lines import MERGE
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Instead, Outcome, Plan
 from paimark.core.actions.recover_first import Recovery, plan_to_apply, recovery
-from paimark.core.actions.registry import Action, conflicting
+from paimark.core.actions.registry import Action, action, conflicting
 from paimark.core.cancelling import Cancellation, cancellable
-from paimark.core.errors import PaimarkError
+from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
-from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldRows, known_lines
+from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldHelp, FieldRows, known_lines
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.dialogs.plan_text import PLAN_KEYS, error_lines, outcome_lines, plan_lines
+from paimark.tui.dialogs.plan_text import PLAN_KEYS, by_fields, error_lines, outcome_lines, plan_lines
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.session import Session
@@ -42,14 +43,20 @@ LEAVE, STOP, RECOVER = "To the background", "Cancel it", "Recover it first"
 # The argument that names a file of choices.
 _RESOLVE = "resolve"
 _READING = "Reading what it takes …"
+_STARTING = "Spark is starting: the plan is made when it is ready …"
 # A terminal with fewer lines has no blank ones in its dialogs.
 _TIGHT = 16
-# The lines of a dialog that are for no field: its frame, three of text, the buttons and the keys.
-_BESIDE_FIELDS = 8
+# The lines of a dialog that are for no field: its frame, three of text, two of help, buttons and keys.
+_BESIDE_FIELDS = 10
 # How long after the last key a new plan is made, in seconds.
 _PAUSE = 0.25
 # How often the elapsed time of a change is updated, in seconds.
 _TICK = 0.5
+
+
+def _named(instead: Instead) -> str:
+    """The button that opens its plan: `Plan revert`."""
+    return f"Plan {instead.action}"
 
 
 class PlanDialog(Dialog[Outcome | None]):
@@ -71,8 +78,12 @@ class PlanDialog(Dialog[Outcome | None]):
         table: TablePath,
         given: Mapping[str, object],
         change: RunningChange | None = None,
+        *,
+        statement: str = "",
     ) -> None:
+        """`statement` is the one that asks for the action, if it is of a statement."""
         super().__init__()
+        self._statement = statement
         self._session = session
         self._action = action
         self._table = table
@@ -90,12 +101,15 @@ class PlanDialog(Dialog[Outcome | None]):
         self._known: Mapping[str, Line] = {}
         # Of an interrupted change that is in the way of the plan, if it needs no person.
         self._recovery: Recovery | None = None
+        # The dialog of the action that does what the refused plan would have done.
+        self._other: PlanDialog | None = None
         # Cancels the plan that is being made.
         self._counting = Cancellation()
         branch = given.get("branch")
         self._begun_on = None if branch is None else str(branch)
         self._fields = ArgumentFields(action, given)
         self._rows = FieldRows(*self._fields)
+        self._help = FieldHelp(markup=False)
         # Until a person edits them, arguments that are there are one line below the plan.
         self._is_edited = self._fields.first_missing is not None
         self._is_open = False
@@ -109,6 +123,7 @@ class PlanDialog(Dialog[Outcome | None]):
             # The fields are for one object: a change of many has none.
             if self._change is None or not self._change.plan.parts:
                 yield self._rows
+                yield self._help
             yield self._fields.confirmation
             yield self._choices
             yield KeyBar()
@@ -145,6 +160,12 @@ class PlanDialog(Dialog[Outcome | None]):
         self._rows.display = self._rows.display and self._is_edited
 
     # Arguments
+
+    def on_descendant_focus(self) -> None:
+        field = self.focused
+        is_argument = field is not self._fields.confirmation.input
+        self._help.tell(field if is_argument else None, self.text_width(self._text))
+        self.show_text(self._text, self._lines, from_end=self._at_end)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -215,7 +236,13 @@ class PlanDialog(Dialog[Outcome | None]):
     def _is_slow(self, before: list[Line]) -> None:
         # A plan of before must not be taken for the new one; progress stays.
         if self._lines is before:
-            self._show([[(_READING, "quiet")]])
+            self._show([[(self._waiting, "quiet")]])
+
+    @property
+    def _waiting(self) -> str:
+        """What a plan that takes long waits for. Statements that change rows are planned with Spark."""
+        needs_spark = self._statement and self._action.name not in DECLARED
+        return _STARTING if needs_spark and self._session.room.state == "starting" else _READING
 
     def _make_plan(
         self, counting: Cancellation, arguments: dict[str, object], recovers: bool, report: ThreadReport[Plan]
@@ -267,15 +294,21 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _not_planned(self, error: PaimarkError) -> None:
         self._plan, self._state = None, "failed"
-        self._show(error_lines(error)[1:])
+        if isinstance(error, UsageError) and not self._is_edited:
+            # It was chosen by its name, and one of several arguments has to be given.
+            self._state = "asking"
+            self._open_fields()
+            self._show_problem(f"{error.message}. {by_fields(error.hint)}")
+            return
+        self._show(error_lines(error, self._statement, self.text_width(self._text))[1:])
         self._look_for_recovery()
 
     # The change
 
     @property
     def change(self) -> RunningChange | None:
-        """The change that the dialog has begun, or was opened for."""
-        return self._change
+        """The change that the dialog has begun, or was opened for; that of the action it offered instead."""
+        return self._change or (self._other.change if self._other is not None else None)
 
     @property
     def _can_be_done(self) -> bool:
@@ -335,6 +368,8 @@ class PlanDialog(Dialog[Outcome | None]):
     def _tick(self) -> None:
         if self._state == "applying" and self._change is not None:
             self._change.tick()
+        elif self._lines in ([[(_READING, "quiet")]], [[(_STARTING, "quiet")]]):
+            self._show([[(self._waiting, "quiet")]])
 
     def _look(self) -> None:
         change = self._change
@@ -373,11 +408,30 @@ class PlanDialog(Dialog[Outcome | None]):
         else:
             ends = [CANCEL, APPLY] if self._allowed else [CANCEL]
             over = [CLOSE] if self._recovery is None else [CLOSE, RECOVER]
+            over += [] if self._instead is None else [_named(self._instead)]
             self._choices.offer(over if self._is_over else ends)
+
+    @property
+    def _instead(self) -> Instead | None:
+        """What does the same as the refused plan; nothing while a cut-off change is in the way of both."""
+        if self._state != "planned" or self._plan is None or self._recovery is not None:
+            return None
+        return next((each.instead for each in self._plan.refusals if each.instead is not None), None)
+
+    async def _open_other(self, instead: Instead) -> None:
+        def closed(outcome: Outcome | None) -> None:
+            if self.change is not None:
+                self.dismiss(outcome)
+
+        self._other = PlanDialog(self._session, action(instead.action), self._table, instead.arguments)
+        await self.app.push_screen(self._other, closed)
 
     # Keys
 
-    def on_choices_chosen(self, event: Choices.Chosen) -> None:
+    async def on_choices_chosen(self, event: Choices.Chosen) -> None:
+        if (instead := self._instead) is not None and event.label == _named(instead):
+            await self._open_other(instead)
+            return
         act_of: dict[str, Callable[[], object]] = {
             LEAVE: self.action_leave,
             APPLY: self.action_apply,
@@ -389,10 +443,13 @@ class PlanDialog(Dialog[Outcome | None]):
     def action_confirm(self) -> None:
         self.set_focus(self._fields.confirmation.input)
 
-    def action_edit(self) -> None:
+    def _open_fields(self) -> None:
         self._is_edited = True
         self._make_room()
         self.set_focus(next(iter(self._fields)).input)
+
+    def action_edit(self) -> None:
+        self._open_fields()
         if self._plan is not None and self._state == "planned":
             self._show(self._plan_lines(self._plan))
 

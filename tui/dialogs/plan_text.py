@@ -8,9 +8,10 @@ from textual.binding import Binding, BindingType
 
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
-from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.errors import Cancelled, PaimarkError, StatementFailed
 from paimark.core.figures import size
 from paimark.core.text import clean_text
+from paimark.core.travel.parse.statement import pointed
 from paimark.tui.keymap import hidden
 from paimark.tui.named_keys import key, palette_key
 from paimark.tui.theme import Line
@@ -68,7 +69,8 @@ def _item(item: Item) -> Line:
     return _labelled(label, _INKS.get(item.kind, "quiet"), text, "")
 
 
-def error_lines(error: PaimarkError) -> list[Line]:
+def error_lines(error: PaimarkError, statement: str = "", width: int = 0) -> list[Line]:
+    """The message, for an error in a `statement` its place, in lines of this width, and the hint."""
     message = clean_text(error.message)
     lines: list[Line] = [_blank()]
     if _is_of_a_cancel(error):
@@ -76,6 +78,10 @@ def error_lines(error: PaimarkError) -> list[Line]:
         lines.append([("! stopped ", "warn"), (message, "")])
     else:
         lines.append([("✗ failed ", "alarm"), (message, "bad")])
+    if statement and isinstance(error, StatementFailed) and error.position is not None:
+        # One cell is for the caret behind the last character.
+        line, caret = pointed(statement, error.position, width - _LABEL - 1)
+        lines += [_labelled("", "", line, ""), _labelled("", "", caret, "bad")]
     if error.hint:
         lines.append(_labelled("", "", by_keys(error.hint), "quiet"))
     return lines

@@ -6,6 +6,7 @@ import time
 
 from textual.events import Key, Paste
 from textual.screen import Screen
+from textual.widget import Widget
 
 from paimark.core.figures import counted
 from paimark.tui.terminal.key_order import ROWS, WaitingScreen, binding_of
@@ -142,3 +143,36 @@ class ClosingKey:
         is_meant_for_it = not hasattr(screen.focused, "document") and event.key != "enter"
         is_soon = time.monotonic() - self._at < _SECONDS or bool(awaited(screen, event))
         return is_soon and not is_meant_for_it
+
+
+class OpeningKey:
+    """Keeps the key that opened a line of text out of that text, if it is pressed twice.
+
+    If it is the first letter of a word, the next letter follows at once.
+    """
+
+    def __init__(self) -> None:
+        self._key = ""
+        self._at = 0.0
+        self._again: list[Typed] = []
+
+    def opened(self, event: Typed, focused: Widget | None) -> None:
+        """Remember the key if it has moved the focus to a widget in which it would be text."""
+        if isinstance(event, Key) and focused is not None and _is_text(focused, event):
+            self._key, self._at = event.key, event.time
+
+    def due(self, event: Typed, focused: Widget | None) -> list[Typed]:
+        """The keys to handle now: not the same one again, unless it turns out to begin a word."""
+        is_soon = event.time - self._at < _SECONDS
+        is_letter = isinstance(event, Key) and focused is not None and _is_text(focused, event)
+        if is_letter and is_soon and isinstance(event, Key) and event.key == self._key:
+            self._again.append(event)
+            self._at = event.time
+            return []
+        word = self._again if is_soon and is_letter else []
+        self._key, self._again = "", []
+        return [*word, event]
+
+
+def _is_text(focused: Widget, event: Key) -> bool:
+    return focused.check_consume_key(event.key, event.character)

@@ -114,6 +114,10 @@ class TextRun:
         elif change.outcome is not None:
             self._note(change.outcome.message)
 
+    def leave_to(self, change: RunningChange) -> None:
+        """It is one statement, which the change does; others may run meanwhile."""
+        self.change, self.is_done = change, True
+
     def refuse(self) -> None:
         """Nobody has agreed to the plan of the present statement."""
         self.stop(Problem(*_NOT_AGREED, is_cancel=True))
@@ -177,7 +181,9 @@ class TextRun:
     def status(self, shown: QueryResult | None, engine: str) -> tuple[Line, list[Line]]:
         """The status line and the lines after it; `shown` is the result whose rows are on the screen."""
         result = self.result
-        if self.is_single and result is not None:
+        if self.is_single and self.change is not None:
+            first, *more = _lines_of(self.change)
+        elif self.is_single and result is not None:
             first, more = result.status(time.monotonic(), engine)
         elif self.problem is not None:
             first, *more = problem(self.problem.message, self.problem.hint, is_cancel=self.problem.is_cancel)
@@ -212,3 +218,12 @@ class TextRun:
         if self.result is not None and self.result.running:
             return self.result.status(time.monotonic(), engine)[0]
         return [("running  ", "accent"), (self.place.label, "")]
+
+
+def _lines_of(change: RunningChange) -> list[Line]:
+    """What became of a change, or how far it is."""
+    if change.outcome is not None:
+        return [[("✓ ", "good"), (clean_text(change.outcome.message), "")]]
+    if (error := change.error) is not None:
+        return problem(error.message, error.hint, is_cancel=isinstance(error, Cancelled))
+    return [[("running  ", "accent"), (change.how_far, "quiet")]]

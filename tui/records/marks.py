@@ -40,10 +40,10 @@ def marked_words(marks: Sequence[Mark]) -> str:
         return "Nothing is marked"
     if len(marks) > 2:
         away = f"{unmark_key()} takes the marks away"
-        return f"{_count(marks)}: {_acting()} act on all, {_comparing()} compares two, {away}"
+        return f"{_count(marks)}: {_acting(marks, 'all')}{_comparing()} compares two, {away}"
     labels = " and ".join(each.label for each in marks)
     more = (
-        f"{_comparing()} shows the difference, {_acting()} act on both"
+        f"{_comparing()} shows the difference, {_acting(marks, 'both')}".removesuffix(", ")
         if len(marks) == 2
         else f"{_comparing()} on another row: the difference"
     )
@@ -66,8 +66,14 @@ def why_no_pair(marks: Sequence[Mark]) -> str:
     return f"Mark two rows with {mark_key()}, or go to a branch, then {_comparing()}"
 
 
-def _acting() -> str:
-    return f"{key('act.savepoint', 's')} {key('act.tag', 't')} {delete_key()}"
+def _acting(marks: Sequence[Mark], all_of_them: str) -> str:
+    """`s t x act on all, `. Heads of branches are not saved or tagged together, and snapshots not deleted."""
+    keys = []
+    if all(mark.snapshot_id is not None for mark in marks):
+        keys += [key("act.savepoint", "s"), key("act.tag", "t")]
+    if not any((mark.requested.version or "").startswith("snapshot.") for mark in marks):
+        keys.append(delete_key())
+    return f"{' '.join(keys)} act{'s' if len(keys) == 1 else ''} on {all_of_them}, " if keys else ""
 
 
 def _comparing() -> str:

@@ -277,9 +277,9 @@ class BrowseScreen(Backdrop):
         """The difference that was shown last; None if there was none."""
         return self._difference_lookup.shown
 
-    async def plan_call(self, called: ActionCall, closed: WithChange) -> None:
-        """Open the dialog of an action that a statement names."""
-        await self.dialogs.open_call(called, closed)
+    async def plan_call(self, called: ActionCall, sql: str, closed: WithChange) -> None:
+        """Open the dialog of the action of a statement."""
+        await self.dialogs.open_call(called, sql, closed)
 
     async def _query_pane(self) -> QueryPane:
         from paimark.tui.panes.query import QueryPane

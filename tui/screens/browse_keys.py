@@ -67,6 +67,9 @@ _DOES = {
     "query.history": "shows earlier statements",
     "query.export": "writes the rows into a file",
     "query.edit": "opens the statement in $EDITOR",
+    "query.row": "tells what happened to a row",
+    "query.blame": "tells who wrote a row",
+    "query.change": "edits rows",
     "sheet.new": "opens another query",
     "sheet.back": "goes to the query before",
     "sheet.next": "goes to the next query",
@@ -77,6 +80,8 @@ _DOES = {
 
 # Prefixes of binding ids: keys of a pane that also work while the tables have the focus.
 _BESIDE = ("query.run", "query.history", "query.export", "sheet.", "branches.", "schema.", "timeline.")
+# Keys that are for a row of a result, and do nothing while something else has the focus.
+_OF_RESULT = ("query.row", "query.blame", "query.change")
 
 
 BROWSE: list[BindingType] = [
@@ -106,7 +111,11 @@ BROWSE: list[BindingType] = [
         id="browse.diff_before",
     ),
     hidden(
-        "browse.mark", "space", "mark", "mark", "mark the row: s, t and x act on all marked, D compares two"
+        "browse.mark",
+        "space",
+        "mark",
+        "mark",
+        "mark the row: s, t and x act on all marked, D compares two",
     ),
     hidden(
         "browse.mark_range", "V", "mark_range", "mark a range", "mark from here to wherever the cursor goes"
@@ -156,6 +165,8 @@ async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
             if node.display and (binding.id or "").startswith(_BESIDE):
                 await screen.app.run_action(binding.action, node)
                 return ""
+            if node.display and binding.id in _OF_RESULT:
+                return f"{written(pressed)} {_DOES[binding.id]}: go to one in the result"
     return why_not_here(screen, pressed, tab)
 
 

@@ -166,11 +166,12 @@ class RowDialogs:
         labels = {choice.label: choice for choice in choices}
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
-    async def open_call(self, called: ActionCall, closed: WithChange) -> None:
-        """Open the dialog of an action that a statement names. `closed` is called when it closes."""
+    async def open_call(self, called: ActionCall, sql: str, closed: WithChange) -> None:
+        """Open the dialog of the action of a statement. `closed` is called when it closes."""
         from paimark.tui.dialogs.plan_dialog import PlanDialog
 
-        await self._push(PlanDialog(self._session, called.action, called.table, called.arguments), closed)
+        dialog = PlanDialog(self._session, called.action, called.table, called.arguments, statement=sql)
+        await self._push(dialog, closed)
 
     async def open_running(self, change: RunningChange) -> None:
         """Open the dialog of a change that runs in the background."""

@@ -80,8 +80,8 @@ STEPS = (
         "Customers say that orders have prices below zero. Since when? {0[tour.next]} writes the question.",
         lambda seen, known: "sys.when" in seen.answered,
         lambda known: f"CALL sys.when(table => '{TABLE.full_name}', condition => 'price < 0')",
-        "{0[query.run]} asks: the rows with such prices are counted in some versions, by halves. The answer"
-        " is the first version that has them.",
+        "{0[query.run]} runs it. Paimark counts such rows in a few versions, and halves the range each time."
+        " The answer is the first version that has them.",
     ),
     Step(
         "history",
@@ -103,21 +103,21 @@ STEPS = (
     Step(
         "try",
         "try a repair",
-        "Now repair it, aside of main. {0[tour.next]} writes an UPDATE and two checks into files,"
+        "Now repair it, beside main. {0[tour.next]} writes an UPDATE and two checks into files,"
         " and the statement that tries them on a branch.",
         lambda seen, known: "try" in seen.tried,
         _try_statement,
-        "{0[query.run]} plans it, {0[dialog.apply]} applies, in some seconds: a branch, the UPDATE on it,"
-        " the checks. A check will fail, and main stays as it is.",
+        "{0[query.run]} plans it, and {0[dialog.apply]} applies it in a few seconds: a branch, the UPDATE on"
+        " it, the checks. One check fails, and main stays as it is.",
     ),
     Step(
         "again",
         "a check failed",
-        "The UPDATE was of paid orders only, so others are still wrong: good that it was tried."
+        "The UPDATE changed only paid orders, so others are still wrong: good that you tried it first."
         " {0[tour.next]} writes it without that condition, for branch {1.branch}.",
         lambda seen, known: "try" in seen.applied,
         lambda known: _try_statement(known, f" name => {literal(known.branch)},"),
-        "{0[query.run]} plans it, {0[dialog.apply]} applies. All checks hold now, and {1.branch} is right.",
+        "{0[query.run]} plans it, {0[dialog.apply]} applies it. All checks pass, and {1.branch} is right.",
     ),
     Step(
         "check",
@@ -130,14 +130,14 @@ STEPS = (
         "replace",
         "publish it",
         "Right prices, nothing else: it should be main. On {1.branch} press {0[act.replace]}. Read the plan:"
-        " {1.branch} has all of main's commits, so nothing is lost, and {0[dialog.apply]} applies.",
+        " {1.branch} has all of main's commits, so nothing is lost. {0[dialog.apply]} applies it.",
         lambda seen, known: "replace-main-branch" in seen.applied,
     ),
     Step(
         "undo",
         "and back",
         "The top line says MAIN = {1.branch}; the old main is kept as a branch. {0[act.undo]} takes it back:"
-        " nothing is lost by that, so {0[dialog.apply]} applies at once.",
+        " nothing is lost by that, so {0[dialog.apply]} applies it at once.",
         lambda seen, known: "undo" in seen.applied,
     ),
     Step(

@@ -157,7 +157,7 @@ def plan_deletion(
     refusals = [*refusals, *feature_refusals(files, target.home)]
     freed, repair = what_goes(context, table, target.to_delete, refusals)
     return Plan(
-        headline=f"Delete {what} of {table.full_name}.",
+        headline=f"Delete {what} of {_where(files, target)}.",
         arguments=arguments,
         fingerprint=target.fingerprint,
         items=(*_lost(files, target, freed, what), final(), *freed_items(table, freed)),
@@ -173,6 +173,13 @@ def plan_deletion(
         freed_files=len(freed.files),
         freed_bytes=freed.size,
     )
+
+
+def _where(files: Files, target: DeletionTarget) -> str:
+    """The table, and for a tag on a branch the branch: other branches may have a tag of that name, too."""
+    is_on_branch = target.savepoint is None and target.home != main_root(files, target.table)
+    name = target.table.full_name
+    return f"branch {target.home.label} of {name}" if is_on_branch else name
 
 
 def _lost(files: Files, target: DeletionTarget, freed: Freed, what: str) -> Iterator[Item]:
@@ -368,10 +375,10 @@ class DeleteReference(Change[TargetState]):
         return GONE
 
     def done(self) -> Done:
-        removed, what = self._removed, self._what
+        removed, what, where = self._removed, self._what, _where(self.work.files, self._target)
         stays = f". {', '.join(self._stays)} stays: somebody made it since" if self._stays else ""
         return Done(
-            message=f"Deleted {what} of {self.work.plan.table}{removed.said(self.work.plan)}{stays}",
+            message=f"Deleted {what} of {where}{removed.said(self.work.plan)}{stays}",
             result={**self.work.plan.arguments, **removed.facts},
             before=what,
             after=f"no {what}",

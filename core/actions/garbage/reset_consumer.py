@@ -1,7 +1,7 @@
 """`reset-consumer`: let a streaming reader go on at another snapshot, or forget where it was.
 
 Expiry keeps every snapshot from the one on that a consumer reads next. So one whose job is long gone keeps
-all of them.
+all of them, and a new one makes it wait.
 """
 
 from __future__ import annotations
@@ -53,10 +53,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("delete", place.path) if to is None else Step("replace", place.path, f"at snapshot {to}"),
         ),
-        items=(
-            *_lost(name, number, to),
-            Item("first", f"stop the job that reads as {name}: a running one writes its own place again"),
-        ),
+        items=(_held(name, to),) if place.data is None else (*_changed(name, number, to),),
         phrase=name,
         cost="1 small file",
         refusals=tuple(_refusals(context.files, place, name, to)),
@@ -102,11 +99,22 @@ def _refusals(files: Files, place: _Place, name: str, to: int | None) -> list[Re
         hint = f"`paimark recover {place.root.table.word}` ends that, if it was interrupted."
         return [Refusal(reason, hint)]
     ids = Lineage(files, place.root).snapshot_ids()
-    if to is None or (ids and ids[0] <= to <= ids[-1] + 1):
+    # A new one may be for expiry alone, which could outrun whoever names the oldest snapshot.
+    if to is None or (ids and (place.data is None or ids[0] <= to) and 0 < to <= ids[-1] + 1):
         return []
     there = f"{ids[0]} to {ids[-1]}" if ids else "none"
     reason = f"{place.root.label} of {place.root.table.full_name} has no snapshot {to} to read on from"
     return [Refusal(reason, f"There are {there}; {ids[-1] + 1 if ids else 1} is the next one.")]
+
+
+def _changed(name: str, number: int | None, to: int | None) -> list[Item]:
+    stop = f"stop the job that reads as {name}: a running one writes its own place again"
+    return [*_lost(name, number, to), Item("first", stop)]
+
+
+def _held(name: str, to: int | None) -> Item:
+    text = f"expiry keeps snapshot {to} and all later ones that are there now, until {name} is forgotten"
+    return Item("affects", text, "expiry-waits", names=(name,))
 
 
 def _lost(name: str, number: int | None, to: int | None) -> list[Item]:

@@ -15,6 +15,7 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Plan
+from paimark.core.actions.said import holding_expiry
 from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
 from paimark.core.figures import counted
@@ -85,7 +86,8 @@ def choose_planned(files: Files, root: Root, at: int | None) -> ChosenSnapshot |
     try:
         return choose(files, root, at)
     except NotFound as error:
-        raise Refused(error.message, "It was there when the plan was made: make a new plan.") from error
+        hint = f"It was there when the plan was made: make a new plan. {holding_expiry(files, root)}"
+        raise Refused(error.message, hint) from error
 
 
 def choose_as_planned(context: Context, table: TablePath, plan: Plan) -> ChosenSnapshot:

@@ -37,7 +37,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.actions.undo.shared import as_planned, by_hand, edit_of, redone_by, undone, undone_by
+from paimark.core.actions.undo.shared import Followed, as_planned, edit_of, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since
@@ -231,16 +231,22 @@ def _find(files: Files, table: TablePath, operation: Operation) -> GoingBack:
     start, edit, what = _base(files, table, operation), edit_of(RowsEdit, operation), operation.description
     left = edit.now or edit.after
     if not only_compacted_since(Lineage(files, start.root), left, start.head.snapshot):
-        raise Refused(
+        raise Followed(
             f"{start.place} of {table.full_name} moved since {what}: "
             f"then at snapshot {left.id}, now at {start.head.snapshot.id}",
-            by_hand(files, table, edit, is_main=start.is_main),
+            files,
+            table,
+            edit,
+            is_main=start.is_main,
         )
     if edit.is_mixed:
         place = f"{start.place} of {table.full_name}"
-        raise Refused(
+        raise Followed(
             f"Others committed to {place} between the commits of {what}",
-            by_hand(files, table, edit, is_main=start.is_main),
+            files,
+            table,
+            edit,
+            is_main=start.is_main,
         )
     then = _snapshot_at(files, start, edit.before, f"from before {what}")
     return _with_definition(files, GoingBack(operation, start, then))

@@ -8,7 +8,7 @@ from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Item, Refusal
+from paimark.core.actions.plan import Instead, Item, Refusal
 from paimark.core.actions.replace.comparison import moved
 from paimark.core.actions.rewrite.spark_rewrite import saved
 from paimark.core.errors import Refused
@@ -94,8 +94,26 @@ def undone(work: Work, entry: Operation, kept: str) -> Done:
     )
 
 
+class Followed(Refused):
+    """Others committed since a change of rows. `instead` takes back its commit alone, if anything does."""
+
+    def __init__(self, reason: str, files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> None:
+        super().__init__(reason, by_hand(files, table, edit, is_main=is_main))
+        self.instead = _revert(files, table, edit, is_main=is_main)
+
+
 def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> str:
-    """A sentence with the command that gives the root the rows from before the change."""
+    """The commands, in a sentence, that take back the change: its commit alone, or all since as well."""
+    rest = _all_since(files, table, edit, is_main=is_main)
+    revert = _revert(files, table, edit, is_main=is_main)
+    if revert is None:
+        return rest
+    options = [word for name, value in revert.arguments.items() for word in (f"--{name}", str(value))]
+    command = shell_line(["paimark", revert.action, table.full_name, *options])
+    return f"`{command}` takes back that commit alone; {rest}"
+
+
+def _all_since(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> str:
     root, before = table.root(edit.root), edit.before
     name = table.name if is_main else f"{table.name}$branch_{root.label}"
     name = f"{quoted_if_needed(table.database)}.{quoted_if_needed(name)}"
@@ -110,12 +128,19 @@ def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) ->
         command = f"`paimark rollback {table.word} --to {version}`"
     else:
         command = _sql(f"INSERT OVERWRITE {name} SELECT * FROM {name} VERSION AS OF '{version}'")
-    rest = f"{command} gives it the rows from before, without what came since."
-    if before.id + 1 == edit.after.id and Side(files, root).record(edit.after.id) is not None:
-        of = [] if is_main else ["--branch", root.label]
-        revert = shell_line(["paimark", "revert", table.word, *of, "--snapshot", str(edit.after.id)])
-        return f"`{revert}` takes back that commit alone; {rest}"
-    return rest
+    return f"{command} gives it the rows from before, without what came since."
+
+
+def _revert(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> Instead | None:
+    """None if it is more than one commit, or what it and the one before left can't be read any more."""
+    side, first = Side(files, table.root(edit.root)), 0 if edit.before is None else edit.before.id
+    made = side.record(edit.after.id)
+    if first + 1 != edit.after.id or made is None or not edit.after.is_of(made):
+        return None
+    if edit.before is not None and side.record(edit.before.id) is None:
+        return None
+    branch = {} if is_main else {"branch": side.root.label}
+    return Instead("revert", {**branch, "snapshot": edit.after.id})
 
 
 def _sql(statement: str) -> str:

@@ -15,7 +15,7 @@ from paimark.core.actions.plan import Item, Plan, Refusal
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.said import engine_of, job_of
 from paimark.core.actions.undo.rules import Left, changed_since, is_as_left, left, plan_back
-from paimark.core.actions.undo.shared import by_hand, unless_locked
+from paimark.core.actions.undo.shared import Followed, by_hand, unless_locked
 from paimark.core.errors import Refused
 from paimark.core.figures import age, some_of
 from paimark.core.table.layout import TablePath
@@ -45,10 +45,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             made = _plan_of(context, table, entry, replacement_only=replacement_only)
         return msgspec.structs.replace(made, items=(*later, *made.items))
     except Refused as error:
+        instead = error.instead if isinstance(error, Followed) else None
+        refusal = Refusal(error.message, error.hint, instead=instead)
         return Plan(
             headline=f"Take back the last change of {table.full_name}.",
             arguments={},
-            refusals=tuple(unless_locked(context, table, Refusal(error.message, error.hint))),
+            refusals=tuple(unless_locked(context, table, refusal)),
         )
 
 
@@ -77,12 +79,19 @@ def _taken_back(context: Context, entry: Operation, made: Plan) -> str:
     return f"Take back {entry.description} ({when}{by}): {lowered(made.summary)}."
 
 
+def _told(context: Context, entry: Operation, refusal: Refusal) -> Refusal:
+    """The refusal with the change that it is about: nobody has named one."""
+    what = f"{entry.description} ({age(entry.time, context.clock())}) is what would be taken back."
+    return msgspec.structs.replace(refusal, hint=f"{what} {refusal.hint}".rstrip())
+
+
 def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacement_only: bool = False) -> Plan:
     made = plan_back(context, table, entry)
     # A redo brings back what the undo removes, but no version that nothing else keeps.
     is_final = any(each.is_grave and each.code == "version-gone" for each in made.items)
     items = tuple(each for each in made.items if is_final or each.kind != "final")
     arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
+    told = [_told(context, entry, each) for each in made.refusals]
     return msgspec.structs.replace(
         made,
         action=ACTION,
@@ -91,6 +100,7 @@ def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacemen
         arguments=arguments_now,
         headline=_taken_back(context, entry, made),
         items=items,
+        refusals=tuple(unless_locked(context, table, *told)) if told else (),
         undoes=entry.token,
         takes=made.takes or undoing(entry),
         undo="" if is_final else table.redo,

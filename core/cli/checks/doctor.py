@@ -148,7 +148,7 @@ def _library(options: GlobalOptions) -> Iterator[Finding]:
         yield Finding(
             "paimon library",
             "warning",
-            "it was not fetched: no rows are written, and some tables are read by Python, or not at all",
+            "it was not fetched: no rows are written, and only tables that Spark itself reads are read",
             "Run `paimark jars fetch paimon`.",
         )
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import NamedTuple
@@ -16,11 +15,10 @@ from paimark.core.quoting import quoted, shell_line
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.protocol import Explained, Failed
 from paimark.core.spark.stores.failures import (
-    SLOWLY,
-    how_to_add,
     incomplete,
     named_files,
     named_packages,
+    no_client,
     of_other_hadoop,
 )
 from paimark.core.spark.stores.jars import cached_jars, jar_sets, require_fitting
@@ -140,7 +138,7 @@ def on_paper(settings: Settings) -> Iterator[Verdict]:
         conf = {**spark.defaults(), **settings.spark_conf}
         yield _verdict_on_named(store, conf, hadoop) or _verdict_on_fetched(store, spark)
     elif store.kind != "file":
-        yield Verdict("ok", f"Spark has no client for {store.scheme}, {SLOWLY}")
+        yield Verdict("warning", *no_client(store, "", hadoop))
 
 
 def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
@@ -168,9 +166,9 @@ def _verdict_on_named(store: Store, conf: dict[str, str], hadoop: str) -> Verdic
     for jar in (*files, *packages):
         if jar.startswith(f"{client}-"):
             why = of_other_hadoop(store, jar, hadoop) or (
-                incomplete(store, files, hadoop) if jar in files else ""
+                incomplete(store, files, hadoop) if jar in files else None
             )
-            return Verdict("warning", why) if why else Verdict("ok", f"{jar}, of your own settings")
+            return Verdict("warning", *why) if why else Verdict("ok", f"{jar}, of your own settings")
     return None
 
 
@@ -186,10 +184,7 @@ def _verdict_on_fetched(store: Store, spark: SparkHome) -> Verdict:
             )
     except Unavailable as error:
         return Verdict("warning", error.message, error.hint)
-    line = how_to_add(store, spark.hadoop)
-    return Verdict(
-        "warning", f"Spark has no client for {store.scheme}, {SLOWLY}", f"{line[0].upper()}{line[1:]}."
-    )
+    return Verdict("warning", *no_client(store, "", spark.hadoop))
 
 
 def _with_rows(files: Files) -> TablePath | None:
@@ -199,17 +194,14 @@ def _with_rows(files: Files) -> TablePath | None:
 
 
 def cluster_needs(options: GlobalOptions) -> Iterator[Verdict]:
-    """The packages that executors must have, if a cluster is set."""
-    if (settings := _with_cluster(options)) is not None:
-        python = ".".join(map(str, sys.version_info[:2]))
-        needs = f"executors need Python {python} with pypaimon and msgspec"
-        if "://" not in settings.warehouse:
-            needs += f", and {settings.warehouse} mounted at the same place"
+    """What executors must have, if a cluster is set."""
+    if (settings := _with_cluster(options)) is not None and "://" not in settings.warehouse:
+        needs = f"executors need {settings.warehouse} mounted at the same place"
         yield Verdict("ok", f"{settings.spark_master}: {needs}")
 
 
 def cluster_has(options: GlobalOptions) -> Iterator[Verdict]:
-    """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
+    """The machines of executors, if the command line names the cluster. Raises `Unavailable`."""
     if (settings := _with_cluster(options)) is None:
         return
     master = settings.spark_master

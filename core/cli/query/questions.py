@@ -32,7 +32,7 @@ _CHANGES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "o
 @click.option("--branch", metavar="NAME", help="Search this branch; main when not given.")
 @click.option("--from", "old", metavar="V", help="The oldest version to look at.")
 @click.option("--to", "new", metavar="V", help="The newest version to look at.")
-@click.option("--all", "every", is_flag=True, help="Count each version, instead of a search by halves.")
+@click.option("--all", "every", is_flag=True, help="Count each version, instead of a binary search.")
 @click.pass_context
 def when(
     ctx: click.Context,
@@ -48,7 +48,7 @@ def when(
     \b
       paimark when shop.orders "price < 0"
 
-    The versions are the snapshots, and those that only a tag or savepoint keeps. The search goes by halves:
+    The versions are the snapshots, and those that only a tag or savepoint keeps. It is a binary search:
     of 10,000 versions it counts 15. It finds one version with such rows behind one without. If they came,
     went and came again, there are more: --all looks at each version. A column is called as it is now; in a
     version without it, it is null.

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from pypaimon.common.json_util import JSON
+from pypaimon.schema.table_schema import TableSchema
+
 from paimark.core.table.definition.column_types import TEXTS, ColumnType
 
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
+
+
+def fields_of(schema: str) -> list[Any]:
+    """pypaimon's fields of a schema, from its JSON."""
+    fields: list[Any] = JSON.from_json(schema, TableSchema).fields
+    return fields
 
 
 def type_name(text: str) -> str:

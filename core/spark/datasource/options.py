@@ -30,9 +30,9 @@ WRITE_STREAM = (*_EVERYWHERE, *_NOTE, "checkpointLocation", "query-id")
 # Spark asks for a schema before it tells the use.
 READ_ANY = (*READ, *READ_STREAM)
 _USES = {"reading": READ, "readStream": READ_STREAM, "writing": WRITE, "writeStream": WRITE_STREAM}
-# Options that only this package sets: all but the first in Java.
-SCAN, JAVA, DOOR, BATCH, RUN = "scan", "java", "door", "batch", "run"
-_INTERNAL = (SCAN, JAVA, DOOR, BATCH, RUN)
+# Options that only our Java sets.
+JAVA, DOOR, BATCH, RUN = "java", "door", "batch", "run"
+_INTERNAL = (JAVA, DOOR, BATCH, RUN)
 _OWN = frozenset(name.lower() for names in (*_USES.values(), _INTERNAL, ("path",)) for name in names)
 _AS_SPELLED = {name.lower(): name for name in SPELLED}
 

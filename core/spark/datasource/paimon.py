@@ -19,6 +19,7 @@ from paimark.core.errors import Corrupt, NotFound, Refused, Unavailable
 from paimark.core.spark.arrow import fit_batch
 from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.datasource.pypaimon_limits import (
+    LOST_FILE,
     column_to_count,
     refuse_elsewhere,
     refuse_unread,
@@ -40,10 +41,6 @@ _RETRACTION = re.compile(r"received a \S+ row")
 _UNKNOWN_VECTOR = "Invalid magic number"
 # Options of a table that name a state to read. The scan's snapshot replaces them.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
-LOST_FILE = (
-    "An expiry or a clean-up took it. Run it again, for the versions of then; `paimark verify` says whether "
-    "a version that is left lost it."
-)
 
 
 def open_table(scan: Scan) -> Any:
@@ -123,15 +120,6 @@ def read_splits(scan: Scan, splits: list[Any]) -> Iterator[pa.RecordBatch]:
         ) from error
 
 
-def why_refused(scan: Scan) -> str:
-    """Why the scan is refused; empty if it is not."""
-    try:
-        _ = plan_splits(scan) if scan.snapshot else []
-    except Refused as refused:
-        return refused.message
-    return ""
-
-
 def _columns(scan: Scan, table: Any, splits: Collection[Any]) -> list[str]:
     """The columns to read from the splits."""
     selected = table.field_names if scan.columns is None else scan.columns
@@ -143,10 +131,6 @@ def _builder(scan: Scan, splits: Collection[Any] = ()) -> Any:
     builder = table.new_read_builder()
     if scan.columns is not None:
         builder = builder.with_projection(_columns(scan, table, splits))
-    # No limit with this option: pypaimon's limit counts the deletes that it writes with it as rows. Nor for a
-    # part of the files (`only`): the limit counts rows of the others too.
-    if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:
-        builder = builder.with_limit(scan.limit)
     return builder
 
 

@@ -31,6 +31,10 @@ from paimark.core.table.definition.kind_signs import (
 from paimark.core.table.manifests.joined_changelogs import is_joined
 from paimark.core.table.records import TableSchema
 
+LOST_FILE = (
+    "An expiry or a clean-up took it. Run it again, for the versions of then; `paimark verify` says whether "
+    "a version that is left lost it."
+)
 ELSEWHERE = (
     "It may not be lost: its writer named the directory of the partition, by its Java or in its time zone. "
     "Start Paimark in the same zone (TZ=Asia/Shanghai)."

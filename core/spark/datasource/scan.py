@@ -69,14 +69,12 @@ class Beside(msgspec.Struct, frozen=True):
 class Scan(TableAddress, frozen=True):
     """A table at a snapshot. `snapshot` is the record's JSON, empty for a table without one.
 
-    `columns` are those that the statement needs, None for all; the others are returned as nulls. `limit` is
-    the most rows that a reader has to return. `only` are the names of the data files to read, None for all of
-    the snapshot. `beside` is for the native readers.
+    `columns` are those that a program reads, None for all. `only` are the names of the data files to read,
+    None for all of the snapshot. `beside` is for the native readers.
     """
 
     snapshot: str = ""
     columns: tuple[str, ...] | None = None
-    limit: int | None = None
     only: tuple[str, ...] | None = None
     beside: Beside | None = None
 

@@ -34,6 +34,7 @@ from pyspark.sql.types import (
 )
 
 from paimark.core.errors import StatementFailed
+from paimark.core.spark.datasource.field_types import fields_of
 from paimark.core.spark.datasource.scan import Scan
 
 _PLAIN: dict[str, DataType] = {
@@ -59,9 +60,7 @@ _WORDS = re.compile(r"([A-Z_]+)(?:\((\d+)(?:,\s*(\d+))?\))?( WITH LOCAL TIME ZON
 
 
 def spark_columns(scan: Scan, *, with_chars: bool = False) -> StructType:
-    from paimark.core.spark.datasource.paimon import open_table
-
-    return spark_schema(open_table(scan).fields, with_chars=with_chars)
+    return spark_schema(fields_of(scan.schema), with_chars=with_chars)
 
 
 def spark_schema(fields: Any, *, with_chars: bool = False) -> StructType:

@@ -8,12 +8,10 @@ from datetime import tzinfo
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from pypaimon.common.json_util import JSON
-from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
-
 from paimark.core.errors import NotFound, StatementFailed, UsageError, failing_at
 from paimark.core.quoting import literal, quoted
 from paimark.core.spark.arrow import cells_batch
+from paimark.core.spark.datasource.field_types import fields_of
 from paimark.core.spark.datasource.types import spark_schema
 from paimark.core.spark.launch.session_settings import DEFAULTS, setting_asked
 from paimark.core.spark.protocol import Batch, Columns, Finished
@@ -258,7 +256,7 @@ def _create(schema: TableSchema, parts: Sequence[str]) -> str:
 
 
 def _columns(schema: TableSchema) -> Iterator[str]:
-    fields = JSON.from_json(schema.to_json().decode(), PypaimonSchema).fields
+    fields = fields_of(schema.to_json().decode())
     for field, kind, described in zip(fields, spark_schema(fields).fields, schema.fields, strict=True):
         never_null = "" if field.type.nullable else " NOT NULL"
         comment = f" COMMENT {literal(described.description)}" if described.description else ""

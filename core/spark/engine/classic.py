@@ -7,14 +7,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
-from typing import Any
 
 import msgspec
 from msgspec import structs
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.datasource import DataSource
 
 from paimark.core.errors import Refused
 from paimark.core.spark.engine.insert import change_rows, insert_rows, insert_target
@@ -25,7 +22,6 @@ from paimark.core.spark.engine.planned.queries import Description, PlanMode
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
 from paimark.core.spark.idle_work.warm_up import WarmUp
-from paimark.core.spark.launch.jvm import kill_workers
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.protocol import (
@@ -49,7 +45,6 @@ from paimark.core.spark.results.results import (
     tell_rows,
 )
 from paimark.core.spark.session_conf import bearing
-from paimark.core.spark.source import PaimarkSource
 from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert, RowChange
 from paimark.core.travel.statements.refused import unsupported
@@ -61,29 +56,14 @@ _SHOWS = (
 )
 # Views of Spark have texts otherwise.
 _KEEPS_PLAN = "spark.sql.legacy.storeAnalyzedPlanForView"
-# So long after a cancel, the Python workers are killed if the statement still runs.
-_WORKERS_END_SECONDS = 1.0
 
 
 def classic_runner(launched: Spark, start: Start) -> Runner:
     """The runner of statements for a Spark that this process started."""
     session = EngineSession.begin(launched.session, start)
-    register(session.spark, PaimarkSource)
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
     backend = Classic(session, launched, results, progress)
     return Runner(session, backend)
-
-
-def register(session: SparkSession, source: type[DataSource]) -> None:
-    """Spark refuses a source whose name the active session knows, also for another session."""
-    sessions: Any = SparkSession._get_j_spark_session_class(session._jvm)
-    before = sessions.getActiveSession()
-    sessions.setActiveSession(session._jsparkSession)
-    try:
-        session.dataSource.register(source)
-    finally:
-        if before.isDefined():
-            sessions.setActiveSession(before.get())
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +106,10 @@ class Classic:
         with bearing(job.tag), self.progress.reporting(job.tag, job.tell):
             yield
 
-    def interrupt(self, job: Job, seconds: float) -> None:
+    def interrupt(self, job: Job) -> None:
         with suppress(Py4JError, OSError):
             self.session.spark.sparkContext.cancelJobsWithTag(job.tag)
             self.session.library.stop()
-        if seconds > _WORKERS_END_SECONDS:
-            kill_workers(self.launched.process.pid)
 
     def is_gone(self) -> bool:
         return self.launched.has_ended()

@@ -159,7 +159,7 @@ class Connect:
             spark.removeTag(job.tag)
             client.remove_progress_handler(listen)
 
-    def interrupt(self, job: Job, seconds: float) -> None:
+    def interrupt(self, job: Job) -> None:
         with suppress(Exception):
             # The thread that waits for the statement reports errors of the server.
             self.session.spark.interruptTag(job.tag)

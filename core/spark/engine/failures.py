@@ -11,25 +11,14 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from paimark.core.errors import (
-    Corrupt,
-    NotFound,
-    PaimarkError,
-    Refused,
-    Unavailable,
-    UsageError,
-    is_uncommitted,
-)
+from paimark.core.errors import PaimarkError, is_uncommitted
 from paimark.core.redaction import redacted
-from paimark.core.spark.datasource.paimon import LOST_FILE
-from paimark.core.spark.datasource.pypaimon_limits import ELSEWHERE
+from paimark.core.spark.datasource.pypaimon_limits import ELSEWHERE, LOST_FILE
 from paimark.core.spark.launch.cluster import WAS_ENDED
 from paimark.core.spark.launch.session_settings import RESULT_PORT
 from paimark.core.spark.launch.settings import CATALOG_NAME
-from paimark.core.spark.protocol import Cause, Failed
+from paimark.core.spark.protocol import Failed
 from paimark.core.spark.stores.failures import explain_arrow, explain_read
-from paimark.core.storage.files import Unanswered
-from paimark.core.table.commits import Overwritten
 from paimark.core.table.definition.kind_signs import partition_without_path
 from paimark.core.table.records import TableSchema
 
@@ -37,32 +26,16 @@ _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 # The text that Spark appends to its messages: the state, the statement with a caret, a plan.
 _ADDED = re.compile(r"\s*(SQLSTATE: \w{5}|== SQL|;?\s*line \d+,? pos \d+|\n'?\w+ \[).*", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z'\"`])")
-_PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
-_OURS = frozenset(
-    each.__name__ for each in (Corrupt, NotFound, Overwritten, Refused, Unanswered, Unavailable, UsageError)
-)
-# Errors raised by the process that commits. Spark returns only their texts.
-_RAISED: Mapping[type[PaimarkError], Cause] = {Overwritten: "overwritten", Unanswered: "engine"}
 # The message of `ResultRows` if a task can't reach the engine.
 _NO_WAY = re.compile(r"No way to hand in rows at (\S+) \((.*?)\)(?:\n|$)")
 _TOO_DEEP = "java.lang.StackOverflowError"
 _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
 _DISK_FULL = "No space left on device"
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
-# The messages of readers outside Spark for a missing file.
-_GONE = re.compile(
-    r"^(?:.*(?:directory: |file )'|File )?(?P<path>.*?)(?:'(?:\. Detail:.*)?| does not exist\b.*)$"
-)
 # The error of Hadoop 3.4 on Java 24 and newer. Paimon tables don't need that call.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
-# Spark's messages if a Python process of a task, or the one that forks them, has ended.
-_WORKER_ENDED = re.compile(
-    r"Python worker exited unexpectedly|pyspark\.daemon's stdout|(?:^|IOException: )Stream closed\s*$",
-    re.MULTILINE,
-)
-_MISSING = ("FileMissing", "FileNotFoundError")
 _FAILED_READ = "FAILED_READ_FILE"
 # Spark's own catalog, and the one of our tables, which nobody names.
 _CATALOG = re.compile(f"`(?:spark_catalog|{CATALOG_NAME})`\\.(?=`)")
@@ -95,18 +68,14 @@ def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
     if _HADOOP_ON_NEW_JAVA in text:
         return Failed("Hadoop's file systems do not work on this Java", "Point JAVA_HOME to Java 17 or 21.")
     condition = _condition_of(java)
-    if not condition and java is not None and _WORKER_ENDED.search(causes := _causes(_outermost(error))):
-        # The innermost cause is only the end of a stream.
-        text = redacted(causes)
     message, hint = _SENTENCES.get(condition) or sentences(text)
     hint = _HINTS.get(condition, hint)
     if condition.startswith(_FAILED_READ) and (of_store := explain_read(redacted(_causes(java)))):
         message, hint = of_store
+    if isinstance(error, OSError) and (of_store := explain_arrow(text)):
+        message, hint = of_store
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
-    for kind, cause in _RAISED.items():
-        if f"{kind.__module__}.{kind.__name__}: " in text:
-            return Failed(message, hint, cause=cause)
     return Failed(message, hint, _position(java, sql), is_uncommitted=is_uncommitted(error))
 
 
@@ -132,14 +101,6 @@ def sentences(text: str) -> tuple[str, str]:
             "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
         )
     text = _CONDITION.sub("", text.strip())
-    if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
-        kind, message = raised[-1]
-        if kind in _MISSING and (gone := _GONE.search(message)):
-            return f"A file that this version needs is not there: {gone['path']}", LOST_FILE
-        if kind == "OSError" and (of_store := explain_arrow(message)):
-            return of_store
-        # Paimark's own errors are sentences already.
-        text = message if kind in _OURS else f"{kind}: {message}"
     text = _CATALOG.sub("", _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text))))
     first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
     return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[
@@ -162,12 +123,6 @@ def _of_the_machines(text: str) -> tuple[str, str] | None:
             f"A disk of {where} is full: the warehouse's, or that where Spark keeps what memory can't hold",
             "Free some space there, or let spark.local.dir name a larger disk for Spark (on a cluster its "
             "workers' SPARK_LOCAL_DIRS, or YARN's local directories).",
-        )
-    if _WORKER_ENDED.search(text):
-        return (
-            f"A Python process that reads the table on {where} has ended before its answer",
-            "Run it again. If the system ends it for want of memory, fewer cores need less: "
-            "--spark-master local[1].",
         )
     if any(words in text for words in WAS_ENDED):
         return (

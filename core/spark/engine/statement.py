@@ -122,8 +122,8 @@ class Backend(Protocol):
     def tagged(self, job: Job) -> AbstractContextManager[None]:
         """Within the context, Spark's jobs have the job's tag, and their progress is reported."""
 
-    def interrupt(self, job: Job, seconds: float) -> None:
-        """Stop the jobs with the job's tag, `seconds` after it was cancelled."""
+    def interrupt(self, job: Job) -> None:
+        """Stop the jobs with the job's tag."""
 
     def is_gone(self) -> bool:
         """Whether the Java process has ended. The message of an error is useless then."""
@@ -209,9 +209,8 @@ class Runner:
 
     def _stop(self, job: Job) -> None:
         """Interrupt repeatedly: a statement that has just checked the flag may still start a Spark job."""
-        began = time.monotonic()
         while self._job is job:
-            self._backend.interrupt(job, time.monotonic() - began)
+            self._backend.interrupt(job)
             time.sleep(_AGAIN_SECONDS)
 
     def _rewrite(self, job: Job, order: ActionTask) -> Finished:

@@ -10,9 +10,8 @@ from datetime import tzinfo
 from msgspec.structs import replace
 
 from paimark.core.errors import Refused, StatementFailed, failing_at
-from paimark.core.spark.datasource.paimon import why_refused
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
+from paimark.core.spark.datasource.table_options import ReadScope
 from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
@@ -28,7 +27,6 @@ from paimark.core.travel.version import Resolved
 
 NATIVE = "native"
 BY_LIBRARY = "paimon library"
-SCANNED = "python source"
 _LOOKED_UP = "; its rows are looked up here, without a job"
 
 
@@ -37,8 +35,8 @@ class OpenedTable:
     """A resolved use of a table. Exactly one of `scan` and `system` is set; `rows` are those of `system`.
 
     `native` is set if Spark's own readers can do the scan; otherwise `why_not` has the reason, and
-    `by_library` is set if Paimon's library does it: what the statement reads for the library. `version` is
-    that of the state for `LakeCatalog.java`; empty if it shows what is there now.
+    `by_library` is what the statement reads for Paimon's library. `version` is that of the state for
+    `LakeCatalog.java`; empty if it shows what is there now.
     """
 
     use: TableUse
@@ -63,11 +61,7 @@ class OpenedTable:
         reason = f" ({self.why_not})" if self.why_not else ""
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
-        line = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
-        if self.scan is None or self.native is not None or self.by_library is not None:
-            return line
-        refused = why_refused(self.scan)
-        return f"{line}; refused: {refused}" if refused else line
+        return f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
 
 
 def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:
@@ -146,7 +140,7 @@ class Opener:
             snapshot,
             pinned=use.clause is not None,
             scope=scope_of(use),
-            by_library=self.library.is_wanted or not self.natives.is_here,
+            by_library=True,
         )
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
@@ -199,26 +193,16 @@ def opened_scan(
     reading: Reading,
     scope: ReadScope,
 ) -> OpenedTable:
-    """Open a scan for Spark's own readers, else for Paimon's library, else for the Python source."""
-    only_library = library.why(scan, scope)
+    """Open a scan for Spark's own readers, else for Paimon's library. Raises `Refused` if none reads it."""
     try:
-        if only_library:
-            raise NotNative(only_library)
+        if why := library.why(scan, scope):
+            raise NotNative(why)
         native = natives.open(scan.root, scan)
     except NotNative as why:
-        # Leave out `beside`, because the scan is sent with every task.
+        library.require_readable(scan, str(why))
+        told = replace(reading, scan=BY_LIBRARY)
         alone = replace(scan, beside=None)
-        if library.can_read(alone):
-            told = replace(reading, scan=BY_LIBRARY)
-            return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
-        if only_library and (lacking := library.lacks(scan)):
-            raise Refused(
-                f"{scan.name} has the option {lacking}, which Paimon's library here is too old to know",
-                "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
-            ) from why
-        require_obeyed(scan.name, scan.table_schema.options, scan.branch, scope)
-        told = replace(reading, scan=SCANNED)
-        return OpenedTable(use, reading.table, told, alone, why_not=str(why))
+        return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
 
 

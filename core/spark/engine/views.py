@@ -10,11 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.spark.arrow import listed_rows
-from paimark.core.spark.datasource.paimon import open_table
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.plans import needs, read_uses
@@ -53,8 +51,8 @@ class Views:
         self._database: str | None = ""
         # By text, while no command may have changed how Spark parses it.
         self._uses: OrderedDict[str, tuple[TableUse, ...]] = OrderedDict()
-        # A cache of frames and of schemas.
-        self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        # Schemas as JSON, by the table's schema and whether CHAR is padded.
+        self._schemas: OrderedDict[tuple[str, bool], str] = OrderedDict()
         self._made = 0
 
     def use(self, database: str | None) -> None:
@@ -126,7 +124,7 @@ class Views:
 
     def looked_up(self, sql: str, named: Mapping[str, OpenedTable], pins: str) -> set[str]:
         """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
-        if self._catalog is None or not any(table.native for table in named.values()):
+        if self._catalog is None or not any(table.native or table.by_library for table in named.values()):
             return set()
         needed = needs(self.describe(sql, named, "explain", None, pins)[1].nodes, None)
         opened = list(named.values())
@@ -195,8 +193,11 @@ class Views:
 
     def _columns(self, scan: Scan, is_padded: bool) -> str:
         """The columns of a scan as a schema in JSON."""
-        key = ("padded" if is_padded else "columns", scan.schema)
-        made: str = self._kept(key, lambda: spark_columns(scan, with_chars=is_padded).json())
+        key = (scan.schema, is_padded)
+        made = self._schemas.pop(key, None) or spark_columns(scan, with_chars=is_padded).json()
+        self._schemas[key] = made
+        if len(self._schemas) > _KEPT:
+            self._schemas.popitem(last=False)
         return made
 
     def _summary(self, table: OpenedTable, need: ViewNeeds) -> Summary | None:
@@ -204,31 +205,23 @@ class Views:
 
     def _table(self, table: OpenedTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
         """A frame of the needed rows (None: all), in which other columns may be null; or of the `summary`."""
+        found = None if need is None or summary is not None else self._looked_up(table, need)
+        if found is not None:
+            return found
         if table.native is not None:
-            found = None if need is None or summary is not None else self._looked_up(table, need)
-            return self._natives.frame(table.native, need, summary) if found is None else found
-        assert table.scan is not None
-        if table.by_library is not None:
-            limit = None if need is None else need.limit
-            return self._library.frame(table.scan, table.by_library, limit)
-        scan = table.scan if need is None else _narrowed(table.scan, need)
-        text = scan.to_text()
-        reader = self._session.read.format("paimark").schema(spark_columns(scan)).option("scan", text)
-        frame: DataFrame = self._kept(("", text), reader.load)
-        return frame
+            return self._natives.frame(table.native, need, summary)
+        assert table.scan is not None and table.by_library is not None
+        return self._library.frame(table.scan, table.by_library, None if need is None else need.limit)
 
     def _looked_up(self, table: OpenedTable, need: ViewNeeds) -> DataFrame | None:
         """The needed rows, if this process can look them up."""
-        if table.native is None or table.scan is None:
+        if table.scan is None:
             return None
-        return self._lookups.frame(table.native, table.scan, need)
-
-    def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
-        made = self._made_before.pop(key, None) or make()
-        self._made_before[key] = made
-        if len(self._made_before) > _KEPT:
-            self._made_before.popitem(last=False)
-        return made
+        if table.native is not None:
+            return self._lookups.frame(table.native, table.scan, need)
+        if table.by_library is not None:
+            return self._lookups.frame_of(table.scan, table.by_library, need)
+        return None
 
 
 def _is_of_metadata(summary: Summary | None) -> bool:
@@ -238,12 +231,6 @@ def _is_of_metadata(summary: Summary | None) -> bool:
 def _number(place: str) -> int:
     """The number of a table at a place: `3`, or `3.1` where it is read again."""
     return int(place.partition(".")[0])
-
-
-def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
-    names = [field.name for field in open_table(scan).fields]
-    columns = tuple(name for name in names if name in need.columns)
-    return replace(scan, columns=None if len(columns) == len(names) else columns, limit=need.limit)
 
 
 def _system_frame(session: SparkSession, table: OpenedTable) -> DataFrame:

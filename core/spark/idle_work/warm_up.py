@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
-from pypaimon import CatalogFactory, Schema
 
 from paimark.core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
 
@@ -89,6 +88,9 @@ def _note(report: Report | Batch) -> None:
 
 def _create_table(place: Path) -> None:
     """Make a warehouse with the table `warm_up.keyed`."""
+    # Nothing else in the engine needs all of pypaimon, which takes most of a second.
+    from pypaimon import CatalogFactory, Schema
+
     catalog = CatalogFactory.create({"warehouse": str(place)})
     catalog.create_database(DATABASE, True)
     schema = Schema.from_pyarrow_schema(_COLUMNS, primary_keys=["id"], options={"bucket": "1"})
@@ -97,6 +99,8 @@ def _create_table(place: Path) -> None:
 
 def _commit(place: Path, step: int) -> None:
     """Make a snapshot; those of all steps have keys in common."""
+    from pypaimon import CatalogFactory
+
     catalog = CatalogFactory.create({"warehouse": str(place)})
     builder = catalog.get_table(f"{DATABASE}.keyed").new_batch_write_builder()
     writer, committer = builder.new_write(), builder.new_commit()

@@ -1,29 +1,20 @@
-"""Spark on other machines: send them this package, and check that they can read a table.
+"""Spark on other machines: wait for executors, check that they see the warehouse, and watch them.
 
-Executors get this package as a zip. They need the same version of Python as this machine, with pypaimon and
-msgspec, and a warehouse in files must be mounted at the same path.
+Executors need no Python: their Java gets our jars from Spark. A warehouse in files must be mounted at the
+same path.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import socket
 import subprocess
-import sys
 import threading
 import time
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
-
-import paimark.core
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.spark.launch.masters import KUBERNETES
@@ -32,34 +23,26 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEO
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-# Packages that are not in the zip, and that tasks import to read and write rows.
-NEEDED = ("pypaimon", "pyarrow", "pandas", "fastavro", "msgspec")
-PACKAGE = "paimark.zip"
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 2.0
-# Tasks that examine nodes: enough for each executor, and each slow enough that no executor runs all.
+# Tasks that examine nodes: enough for each executor.
 _MOST_LOOKS = 64
-_LOOK_SECONDS = 0.3
 _LOOK_TAG = "paimark-look"
 _START_SECONDS = 30.0
 _OWN_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
 # Spark's messages for a job whose application the master has ended.
 WAS_ENDED = ("SparkContext was shut down", "Master removed our application")
-_NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
-_OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
 
 
-class ClusterNode(msgspec.Struct, frozen=True):
-    """A machine with executors. `versions` are those of the needed packages, empty for a missing one."""
+class ClusterNode(NamedTuple):
+    """A machine with executors. `java` is the version of Java there."""
 
     host: str
-    python: str
-    versions: Mapping[str, str]
+    java: str
     sees_warehouse: bool
 
     def __str__(self) -> str:
-        have = ", ".join(f"{name} {self.versions[name]}" for name in ("pypaimon", "msgspec"))
-        return f"{self.host}: Python {self.python}, {have}"
+        return f"{self.host}: Java {self.java}"
 
 
 class Cluster(NamedTuple):
@@ -92,13 +75,6 @@ class Cluster(NamedTuple):
 def is_cluster(master: str) -> bool:
     """Whether tasks run in other processes than the driver."""
     return not (master == "local" or master.startswith("local["))
-
-
-def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Settings by which executors find this package before they run a task."""
-    theirs = environment.get("PYTHONPATH")
-    # Files are copied to an executor's working directory, so the name is a valid path there.
-    return {"spark.executorEnv.PYTHONPATH": PACKAGE if not theirs else f"{PACKAGE}{os.pathsep}{theirs}"}
 
 
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
@@ -149,19 +125,8 @@ def started_in_time(process: subprocess.Popen[bytes], of: Cluster | None) -> Ite
         timer.cancel()
 
 
-def package(scratch: Path) -> Path:
-    """Write this package as a zip from which Python can import."""
-    path = scratch / PACKAGE
-    home = Path(paimark.core.__path__[0]).parent
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
-        for file in sorted([*home.glob("*.py"), *(home / "core").rglob("*.py")]):
-            target.write(file, file.relative_to(home.parent))
-    return path
-
-
-def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -> list[ClusterNode]:
-    """Send this package to executors, and examine them. Raises `Unavailable`, which names what they lack."""
-    context.addPyFile(str(package(scratch)))
+def prepare(context: SparkContext, of: Cluster, warehouse: str) -> list[ClusterNode]:
+    """Wait for executors, and examine their machines. Raises `Unavailable`, which names what they lack."""
     nodes = _nodes(context, of, warehouse)
     for node in nodes:
         _require(node, warehouse)
@@ -206,11 +171,13 @@ def _nodes(context: SparkContext, of: Cluster, warehouse: str) -> list[ClusterNo
     from py4j.protocol import Py4JJavaError
 
     looks = min(max(context.defaultParallelism, executors(context)), _MOST_LOOKS)
-    look = partial(_look, warehouse if _is_local(warehouse) else None)
+    jvm: Any = context._jvm
 
-    def looked() -> list[bytes]:
+    def looked() -> Sequence[str]:
         context.addJobTag(_LOOK_TAG)
-        return context.parallelize(range(looks), looks).mapPartitions(look).collect()
+        directory = warehouse if _is_local(warehouse) else None
+        found: Sequence[str] = jvm.paimark.scans.Nodes.look(context._jsc, looks, directory)
+        return found
 
     with ThreadPoolExecutor(1, "look") as thread:
         job, last = thread.submit(looked), time.monotonic()
@@ -224,35 +191,11 @@ def _nodes(context: SparkContext, of: Cluster, warehouse: str) -> list[ClusterNo
         nodes = job.result()
     except Py4JJavaError as error:
         raise _unfit(str(error.java_exception.getMessage()), of.master) from error
-    by_host = {node.host: node for node in (msgspec.json.decode(each, type=ClusterNode) for each in nodes)}
-    return [by_host[host] for host in sorted(by_host)]
-
-
-def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
-    """Examine this machine. Runs in a task."""
-    from importlib.metadata import version
-
-    versions = {}
-    for name in NEEDED:
-        try:
-            __import__(name)
-            versions[name] = version(name)
-        except Exception:
-            # Also for a package that is installed but can't be imported.
-            versions[name] = ""
-    time.sleep(_LOOK_SECONDS)
-    python = ".".join(map(str, sys.version_info[:3]))
-    sees = warehouse is None or os.path.isdir(warehouse)
-    node = ClusterNode(socket.gethostname(), python, versions, sees)
-    yield msgspec.json.encode(node)
+    told = sorted({tuple(each.split("\t")) for each in nodes})
+    return [ClusterNode(host, java, sees == "true") for host, java, sees in told]
 
 
 def _require(node: ClusterNode, warehouse: str) -> None:
-    if missing := [name for name, installed in node.versions.items() if not installed]:
-        raise Unavailable(
-            f"Python {node.python} of executor {node.host} lacks {' and '.join(missing)}",
-            f"There: pip install {' '.join(missing)}; or let PYSPARK_PYTHON name a Python that has them.",
-        )
     if not node.sees_warehouse:
         raise Unavailable(
             f"Executor {node.host} does not see the warehouse {warehouse}",
@@ -273,17 +216,7 @@ def _unfit(message: str, master: str) -> Unavailable:
         return _ended(master)
     host = re.search(r"\(TID \d+\) \((\S+) executor", message)
     where = f"executor {host[1]}" if host else "an executor"
-    if match := _NO_PYTHON.search(message):
-        hint = "Let PYSPARK_PYTHON, or spark.pyspark.python, name a Python that every machine has."
-        return Unavailable(f"There is no Python {match[1]} at {where}", hint)
-    if match := _OTHER_PYTHON.search(message):
-        hint = "Let PYSPARK_PYTHON name a Python of the same version as here on every machine."
-        return Unavailable(f"Python at {where} is {match[1]}, and here it is {match[2]}", hint)
-    if "No module named" in message:
-        name = message.partition("No module named")[2].split()[0].strip("'\"")
-        hint = f"There: pip install {name}; or let PYSPARK_PYTHON name a Python that has it."
-        return Unavailable(f"Python at {where} lacks {name}", hint)
-    return Unavailable(f"Python does not run at {where}: {' '.join(message.split())[:300]}")
+    return Unavailable(f"The first task failed at {where}: {' '.join(message.split())[:300]}")
 
 
 def _is_local(warehouse: str) -> bool:

@@ -44,11 +44,6 @@ class SparkHome:
         return sorted((self.home / "jars").glob("*.jar"))
 
     @property
-    def is_of_pyspark(self) -> bool:
-        """Whether it is the Spark of this Python's PySpark."""
-        return self.home == _own_home()
-
-    @property
     def scala(self) -> str:
         """The version of Scala that it was built for; empty if there is no Spark."""
         jar = _core_jar(self.home)

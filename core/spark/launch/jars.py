@@ -18,9 +18,9 @@ from paimark.core.storage.known_options import PAIMON_JAR
 _PAIMON = re.compile(r"paimon-(?:bundle|spark-[0-9.]+_[0-9.]+|spark-[0-9.]+)-([0-9][^/]*)\.jar")
 
 _OLDEST = (1, 4)
-_FETCH = "Run `paimark jars fetch paimon`."
-NO_LIBRARY = ("Rows are written by Paimon's own library, and Spark has none here", _FETCH)
-LIBRARY_MISSING = ("Paimon's library is not here", _FETCH)
+FETCH = "Run `paimark jars fetch paimon`."
+NO_LIBRARY = ("Rows are written by Paimon's own library, and Spark has none here", FETCH)
+LIBRARY_MISSING = ("Paimon's library is not here", FETCH)
 
 
 def engine_jar() -> Path:

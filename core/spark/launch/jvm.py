@@ -22,7 +22,6 @@ from pathlib import Path
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.processes import ending, was_killed
 from paimark.core.spark.launch.cds import Archive, archive_for
-from paimark.core.spark.launch.cluster import PACKAGE
 from paimark.core.spark.launch.home import SparkHome
 from paimark.core.spark.launch.java import Java
 from paimark.core.spark.launch.session_settings import less_memory
@@ -140,14 +139,8 @@ def launch(
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
         _MEMORY_MARK: str(_memory_mark(scratch)),
     }
-    if os.environ["PYSPARK_PYTHON"] != sys.executable:
-        # Spark sends the zip to executors' Pythons, but not to those that plan beside the driver.
-        theirs = environment.get("PYTHONPATH")
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(scratch / PACKAGE), theirs)))
     if libraries := settings.get("spark.driver.extraLibraryPath"):
         environment[_LIBRARIES] = os.pathsep.join(filter(None, (libraries, environment.get(_LIBRARIES))))
-    if _imports_pyspark_here(spark, settings):
-        del environment["SPARK_HOME"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
 
 
@@ -155,17 +148,6 @@ def collector(options: Sequence[str], environment: Mapping[str, str]) -> tuple[s
     """The option for the garbage collector; none if the user chose one, because Java refuses two."""
     given = [*options, *(environment.get(name, "") for name in _OPTION_VARIABLES)]
     return () if any(map(_A_COLLECTOR.search, given)) else (COLLECTOR,)
-
-
-def _imports_pyspark_here(spark: SparkHome, settings: Mapping[str, str]) -> bool:
-    """Whether Python workers run this Python on this machine, with the PySpark of this Spark.
-
-    With SPARK_HOME set they would import its zip, which has no compiled modules: each kind of worker would
-    take a second to start, and every task would first read the zip's directory again.
-    """
-    is_here = settings["spark.master"].startswith("local") and "cluster" not in settings["spark.master"]
-    is_this_python = os.environ["PYSPARK_PYTHON"] == sys.executable and "spark.pyspark.python" not in settings
-    return is_here and is_this_python and spark.is_of_pyspark
 
 
 def listening(process: subprocess.Popen[bytes], java: Java, scratch: Path) -> tuple[int, str]:
@@ -235,15 +217,6 @@ def _class_path(spark: SparkHome, settings: Mapping[str, str], jars: Sequence[Pa
     # names of those that are searched for in the directories.
     own = [*([extra] if extra else []), str(spark.home / "jars" / "*")]
     return [*own, *map(str, jars), str(spark.configuration), *hadoop]
-
-
-def kill_workers(java_pid: int) -> None:
-    """Kill the workers that this Java process's daemons have forked; the daemons fork others on demand."""
-    children = _children()
-    for daemon in children[java_pid]:
-        for worker in children[daemon]:
-            with suppress(ProcessLookupError):
-                os.kill(worker, signal.SIGKILL)
 
 
 def kill_descendants(pid: int) -> None:

@@ -106,14 +106,10 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     if cluster.is_cluster(master):
         require_master(master, settings, os.environ)
         joined = cluster.cluster_at(master, settings)
-        settings = {**cluster.cluster_settings(os.environ), **settings}
     result = result_port(settings, is_cluster=joined is not None)
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _prepare_environment(settings)
-    if os.environ["PYSPARK_PYTHON"] != sys.executable:
-        # That Python also runs beside the driver, and may lack this package.
-        cluster.package(scratch)
     java = find_java()
     if java.remark:
         print(f"paimark: {java.remark}", file=sys.stderr)
@@ -150,19 +146,17 @@ def _session(
         importing.join()
         session.sparkContext.setInterruptOnCancel(True)
         context = session.sparkContext
-        return session, cluster.prepare(context, scratch, joined, start.warehouse) if joined else []
+        return session, cluster.prepare(context, joined, start.warehouse) if joined else []
 
 
 def _import_libraries(others: Callable[[], None]) -> None:
-    """Import pypaimon and its dependencies, which takes longer than the start of Java."""
+    """Call `others`, which import what takes about as long as the start of Java."""
     interval = sys.getswitchinterval()
     # So that this thread soon releases the GIL: another one handles Java's answers.
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
         # A failed import is reported where the module is needed.
         with suppress(ImportError):
-            import paimark.core.spark.datasource.paimon  # noqa: F401
-
             others()
     finally:
         sys.setswitchinterval(interval)
@@ -204,7 +198,7 @@ def _require_sql_settings(settings: Mapping[str, str]) -> None:
 def _prepare_environment(settings: Mapping[str, str]) -> None:
     for name in _REDIRECTIONS:
         os.environ.pop(name, None)
-    # Workers must run this Python with these packages, and must not import from the working directory.
+    # To look for data sources, Spark runs Python: this one, which must not import from the working directory.
     os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
     os.environ["PYTHONSAFEPATH"] = "1"
 

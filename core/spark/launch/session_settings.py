@@ -46,7 +46,7 @@ _STOCK_HINT = (
 )
 _ON_OFF = ("on", "off")
 _WORDS = {
-    SCAN: ("auto", "library", "python"),
+    SCAN: ("auto", "library"),
     **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
 }
 _NUMBERS = (LOCAL_BYTES, KEPT_KEY_BYTES)

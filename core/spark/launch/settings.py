@@ -40,11 +40,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         # A longer IN becomes a set, by which files can't be pruned.
         "spark.sql.optimizer.inSetConversionThreshold": "100",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.python.daemon.module": "paimark.core.spark.launch.worker_daemon",
         # Not Parquet: its statistics ignore NaN, so rows with NaN would be skipped.
         "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "orc",
-        # How long a Python worker may continue after its task was cancelled.
-        "spark.python.task.killTimeout": "500ms",
     }
     if conf.get("spark.ui.enabled", "false").lower() == "false":
         # Without its UI Spark would still keep the data for it.
@@ -72,7 +69,7 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
 
 
 def driver_memory(total: int) -> int:
-    """Bytes for the Java process: a quarter of all, as the Python workers need memory, too; 1 to 8 GiB."""
+    """Bytes for the Java process: a quarter of all, as this process needs memory, too; 1 to 8 GiB."""
     return min(max(total // 4, _GIB), 8 * _GIB)
 
 

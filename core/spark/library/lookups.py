@@ -1,13 +1,13 @@
-"""Look up the rows of a few keys or values where statements are planned: a Spark job would take longer.
+"""Read a few rows where statements are planned, those of some keys or the first: a job would take longer.
 
-Python chooses the few files that may have them, and Paimon's library reads them: `library/FewRows.java`. More
-rows may be found than are wanted: Spark applies the statement's conditions to them.
+Paimon's library reads them: `library/FewRows.java`. Of tables that Spark's own readers serve Python chooses
+the few files that may have them. More rows may be found than are wanted: Spark applies the conditions.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -25,15 +25,19 @@ from pyspark.sql.types import (
     LongType,
     ShortType,
     StringType,
+    StructType,
     TimestampNTZType,
 )
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.launch.session_settings import DEFAULTS, LOOKUPS
-from paimark.core.spark.library.reads import LibraryReads
+from paimark.core.spark.library.reads import LibraryReads, has_chars
 from paimark.core.spark.merging.model import MergeGroup, Vector
 from paimark.core.spark.native.conditions import Condition, ViewNeeds, digits_of
+from paimark.core.spark.native.first_rows import SMALL_RESULT
 from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.scans import NativeTable
 from paimark.core.spark.native.state import TableFile, TableState
@@ -47,6 +51,8 @@ _MOST_VALUES = 64
 # A row group of a big file, whose pages nobody may tell apart, and what is beside it.
 _MOST_ROWS = 2_000_000
 _MOST_BYTES = 1 << 20
+# The first rows are not found at once where most of them are deleted.
+_MOST_LOOKED_AT = 100_000
 _KEPT = 64
 _WHOLE = (ByteType, ShortType, IntegerType, LongType, DateType, TimestampNTZType, BooleanType)
 
@@ -74,26 +80,56 @@ class Lookups:
 
     def frame(self, table: NativeTable, scan: Scan, need: ViewNeeds) -> DataFrame | None:
         """A frame of at least the needed rows, in which other columns are null; None if a scan is needed."""
-        is_on = self._conf.get(LOOKUPS, DEFAULTS[LOOKUPS]) != "off"
-        if not need.conditions or table.beside is not None or not is_on:
+        if table.beside is not None:
             return None
-        equal = _equalities(table, need.conditions)
-        names = {name for name, _ in equal}
-        kind = table.key, frozenset(names)
-        if not names or not names.issuperset(table.pruner.key) or kind in self._refused:
+        if not need.conditions:
+            # Of Parquet the scan itself reads the first rows in this process.
+            is_quick = all(file.file_format == "parquet" for file in table.state.files)
+            parts = None if is_quick or need.limit is None else _first_parts(table.state, need.limit)
+            if parts is None:
+                return None
+            return self._asked(scan, "root", need, {"splits": [self._split(part) for part in parts]})
+        pruner = table.pruner
+        # Partition columns have the same value in all rows of a file.
+        equal = _equalities(table.types, need.conditions, pruner.key, pruner.partition)
+        parts = _parts(table.state, pruner, need.conditions) if _has_all(equal, pruner.key) else None
+        if parts is None:
             return None
-        parts = _parts(table.state, table.pruner, need.conditions)
-        if parts is None or not self._library.can_read(scan):
+        place = {"conditions": equal, "splits": [self._split(part) for part in parts]}
+        return self._asked(scan, "root", need, place)
+
+    def frame_of(self, scan: Scan, scope: ReadScope, need: ViewNeeds) -> DataFrame | None:
+        """The same of a table whose rows the library reads in any case."""
+        if scan.beside is not None or has_chars(scan):
             return None
+        if not need.conditions:
+            return self._asked(scan, scope, need, {})
+        schema = scan.table_schema
+        equal = _equalities(spark_columns(scan), need.conditions, schema.primary_keys, ())
+        if not _has_all(equal, schema.trimmed_primary_keys):
+            return None
+        return self._asked(scan, scope, need, {"conditions": equal})
+
+    def _asked(
+        self, scan: Scan, scope: ReadScope, need: ViewNeeds, place: dict[str, Any]
+    ) -> DataFrame | None:
+        """The rows at a place; the first ones, if it has no conditions."""
+        equal: Sequence[Equality] = place.get("conditions", ())
+        is_limited = need.limit is not None and need.limit <= SMALL_RESULT
+        if self._conf.get(LOOKUPS, DEFAULTS[LOOKUPS]) == "off" or not (equal or is_limited):
+            return None
+        kind = scan.root.directory, scan.snapshot, scan.schema, frozenset(name for name, _ in equal)
+        if kind in self._refused or not self._library.can_read(scan):
+            return None
+        most = {"first": need.limit, "most_rows": _MOST_LOOKED_AT, "conditions": ()}
         question = {
             "columns": list(need.columns),
-            "conditions": equal,
-            "splits": [self._split(part) for part in parts],
-            "most_rows": _MOST_ROWS,
             "most_bytes": _MOST_BYTES,
+            **({"most_rows": _MOST_ROWS} if equal else most),
+            **place,
         }
         try:
-            frame = self._library.few(scan, msgspec.json.encode(question).decode())
+            frame = self._library.few(scan, scope, msgspec.json.encode(question).decode())
         except Py4JJavaError:
             check_cancelled()
             # The scan reports the error, as for all statements.
@@ -136,19 +172,25 @@ def _file(file: TableFile) -> dict[str, Any]:
     }
 
 
-def _equalities(table: NativeTable, conditions: Iterable[Condition]) -> list[Equality]:
-    """Those of the conditions that all versions of a row satisfy, or none."""
-    pruner, equal = table.pruner, []
+def _equalities(
+    types: StructType, conditions: Iterable[Condition], key: Collection[str], without: Collection[str]
+) -> list[Equality]:
+    """Those of the conditions that all versions of a row satisfy.
+
+    `key`: the columns of the table's key. Conditions on columns `without` values in rows are left out.
+    """
+    equal = []
     for each in conditions:
-        # Partition columns have the same value in all rows of a file.
-        if each.operator not in ("=", "in") or each.column in pruner.partition:
+        if each.operator not in ("=", "in") or each.column in without or (key and each.column not in key):
             continue
-        if pruner.key and each.column not in pruner.key:
-            continue
-        values = tuple(_compared(value, table.types[each.column].dataType) for value in each.values)
+        values = tuple(_compared(value, types[each.column].dataType) for value in each.values)
         if values and len(values) <= _MOST_VALUES and all(value is not None for value in values):
             equal.append((each.column, values))
     return equal
+
+
+def _has_all(equal: Sequence[Equality], key: Collection[str]) -> bool:
+    return bool(equal) and {name for name, _ in equal}.issuperset(key)
 
 
 def _compared(value: Any, kind: DataType) -> Any:
@@ -173,6 +215,20 @@ def _parts(state: TableState, pruner: Pruner, conditions: Sequence[Condition]) -
     grouped = {file.address for part in parts for file in part.files}
     whole = (file for address, file in chosen.items() if address not in grouped)
     return [*parts, *(_Part((file,), merged=False) for file in filter(pruner.keeps(conditions), whole))]
+
+
+def _first_parts(state: TableState, limit: int) -> list[_Part] | None:
+    """Files with so many rows: first those that need no merging. None if they are too many."""
+    merged = {file.path for group in state.merged for file in group.files}
+    parts: list[_Part] = []
+    sure = 0
+    for file in state.files:
+        if sure < limit and file.address not in merged:
+            parts.append(_Part((file,), merged=False))
+            sure += file.row_count
+    if sure < limit:
+        parts += _grouped(state.merged, {file.address: file for file in state.files})
+    return parts if sum(len(part.files) for part in parts) <= _MOST_FILES else None
 
 
 def _has_zeros(group: MergeGroup) -> bool:

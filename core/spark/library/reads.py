@@ -1,6 +1,6 @@
 """Make frames of tables that Paimon's own library reads, as a source of Spark's.
 
-The library is in a jar that Spark's Java may lack: then the Python source reads instead.
+The library is in a jar that Spark's Java may lack: then such tables are refused.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from paimark.core.errors import Refused
+from paimark.core.errors import Refused, Unavailable
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
 from paimark.core.spark.java.objects import new_instance
-from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
+from paimark.core.spark.launch.jars import FETCH
 from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread
+from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
@@ -43,11 +43,6 @@ class LibraryReads:
         self._tables: OrderedDict[tuple[object, ...], Any] = OrderedDict()
         self._known: dict[str, bool] = {}
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether it may read what Spark's own readers can't."""
-        return self.is_there and self._conf.get(SCAN, DEFAULTS[SCAN]) in ("auto", "library")
-
     @once_for_all
     def is_there(self) -> bool:
         """Whether Spark's Java has the library."""
@@ -55,25 +50,30 @@ class LibraryReads:
 
     def why(self, scan: Scan, scope: ReadScope) -> str:
         """Why it rather than Spark's own readers has to read the table; empty if these may."""
-        if not self.is_wanted:
-            return ""
         options = scan.table_schema.options
         match = judged(options, Use(scan.branch, merge_engine(options), scope))
         if match is not None and match.rule.outcome == "library":
             return f"{match.option} is {match.value}"
-        return "CHAR columns are padded to their length" if _CHAR.search(scan.schema) else ""
+        return "CHAR columns are padded to their length" if has_chars(scan) else ""
 
     def can_read(self, scan: Scan) -> bool:
-        """Whether it may read the table, knows all its options, and reaches its store by Hadoop's clients."""
-        if not self.is_wanted or self.lacks(scan):
-            return False
+        """Whether it is there, knows the table's options, and reaches its store by Hadoop's clients."""
         try:
-            self._require_reached(scan)
-        except StoreUnread:
+            self.require_readable(scan)
+        except (Refused, Unavailable):
             return False
         return True
 
-    def _require_reached(self, scan: Scan) -> None:
+    def require_readable(self, scan: Scan, why: str = "") -> None:
+        """Raises `Refused` and `Unavailable` unless it can read the table. `why` tells why it has to."""
+        if not self.is_there:
+            needs = f"{scan.name} is read by Paimon's own library{why and f' ({why})'}"
+            raise Refused(f"{needs}, and Spark has none here", FETCH)
+        if lacking := self.lacks(scan):
+            raise Refused(
+                f"{scan.name} has the option {lacking}, which Paimon's library here is too old to know",
+                "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
+            )
         schema = scan.table_schema
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
@@ -99,17 +99,17 @@ class LibraryReads:
     def frame(self, scan: Scan, scope: ReadScope, limit: int | None = None) -> DataFrame:
         """The rows of a table. Spark gets from it only the columns and rows that a statement needs.
 
-        `limit` is how many rows are enough, if no condition leaves some out; None for all. Raises `Refused`
-        if nobody knows any more which commits of other branches belong to the version.
+        `limit` is how many rows are enough, if no condition leaves some out; None for all. Raises as `table`.
         """
-        if scope == "version":
-            self._require_snapshot(scan)
         most = -1 if limit is None else min(limit, 2**31 - 1)
         return DataFrame(self._java.frame(self.table(scan, scope), most), self._conf.spark)
 
-    def few(self, scan: Scan, question: str) -> DataFrame | None:
-        """The rows that answer the question of `lookups`; None if too many have to be looked at."""
-        rows = self._java.few(self.table(scan, "root"), question)
+    def few(self, scan: Scan, scope: ReadScope, question: str) -> DataFrame | None:
+        """The rows that answer the question of `lookups`; None if too many have to be looked at.
+
+        Raises as `table`.
+        """
+        rows = self._java.few(self.table(scan, scope), question)
         return None if rows is None else DataFrame(rows, self._conf.spark)
 
     def stop(self) -> None:
@@ -118,7 +118,12 @@ class LibraryReads:
             self._java.stop()
 
     def table(self, scan: Scan, scope: ReadScope) -> Any:
-        """Java's table of a scan."""
+        """Java's table of a scan.
+
+        Raises `Refused` if nobody knows any more which commits of other branches belong to the version.
+        """
+        if scope == "version":
+            self._require_snapshot(scan)
         only = None if scan.only is None else "\n".join(scan.only)
         address = self._stores.address(self._address(scan.root.table.directory))
         key = (address, scan.branch, scan.schema, scan.snapshot, only, scope, self._stores.renewals)
@@ -150,6 +155,11 @@ class LibraryReads:
     @once_for_all
     def _java(self) -> Any:
         return new_instance(self._conf.spark, "library.LibraryReads", self._conf.spark._jsparkSession)
+
+
+def has_chars(scan: Scan) -> bool:
+    """Whether columns are padded when they are read."""
+    return _CHAR.search(scan.schema) is not None
 
 
 def stands_on_branches(options: Mapping[str, str]) -> bool:

@@ -7,12 +7,12 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from paimark.core.errors import Refused
+from paimark.core.errors import Refused, Unavailable
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.jars import NO_LIBRARY
 from paimark.core.spark.library.loaded import is_loaded
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread, innermost
+from paimark.core.spark.stores.access import HadoopStores, innermost
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import require_conditions
@@ -35,9 +35,8 @@ class WrittenTables:
             raise Refused(*NO_LIBRARY)
         try:
             self._stores.require_readable(self._address(target.root.schemas))
-        except StoreUnread as error:
-            why = str(error).removesuffix(".")
-            raise Refused(f"Rows can't be written to {target.name}: {why}", "Nothing was written.") from error
+        except Unavailable as error:
+            raise Refused(f"Rows can't be written to {target.name}: {error.message}", error.hint) from error
 
     def require_safe(self, target: WriteTarget) -> None:
         """Raises `Refused` if the store, the last commit or a link in the table make a commit unsafe."""

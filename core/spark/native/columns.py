@@ -1,7 +1,7 @@
 """Map the columns of a data file, in the schema that wrote it, to the columns of the table.
 
 Columns are matched by id, not by name; a column that the file lacks is null. The table's type may be wider.
-If anything else differs, `NotNative` gives the reason, and the Python source reads the table.
+If anything else differs, `NotNative` gives the reason, and Paimon's library reads the table.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from paimark.core.spark.native.relation import ListedFile, Relations, require_no
 from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state
 from paimark.core.spark.native.summary import Summary, SummaryRow, summarised
 from paimark.core.spark.session_conf import SessionConf
-from paimark.core.spark.stores.access import HadoopStores, StoreUnread
+from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.spark.stores.settings import store_of
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot, TableSchema
@@ -119,7 +119,10 @@ class NativeScans:
         return self._jvm is None or self._chosen_reader != "auto" or _key(root, scan) in self._tables
 
     def open(self, root: Root, scan: Scan) -> NativeTable:
-        """Open a table at a snapshot. Raises `NotNative`, with the reason, if it can't be read so."""
+        """Open a table at a snapshot.
+
+        Raises `NotNative`, with the reason, if it can't be read so, and `Unavailable` if its store can't.
+        """
         if (chosen := self._chosen_reader) != "auto":
             raise NotNative(f"{SCAN} is {chosen}")
         key = _key(root, scan)
@@ -128,10 +131,6 @@ class NativeScans:
             try:
                 table = self._read_table(key, root, scan)
             except NotNative as reason:
-                table = str(reason)
-            except StoreUnread as reason:
-                if not reason.lasts:
-                    raise NotNative(str(reason)) from reason
                 table = str(reason)
         self._tables[key] = table
         while len(self._tables) > 1 and (

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from pypaimon.common.json_util import JSON
-from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 from pyspark.sql.types import StructField, StructType
 
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable
+from paimark.core.spark.datasource.field_types import fields_of
 from paimark.core.spark.datasource.table_options import Use, judged
 from paimark.core.spark.incremental.live_files import KeptFiles, LiveFiles, ManifestId
 from paimark.core.spark.merging.model import (
@@ -153,8 +152,7 @@ def _fields(schema: TableSchema) -> list[Any]:
         # Spark would read Paimark's column instead of the table's, even if only the case differs.
         if field.name.lower().startswith(_OWN_PREFIXES):
             raise NotNative(f"column {field.name} is called like those that Spark's readers are given here")
-    fields: list[Any] = JSON.from_json(schema.to_json().decode(), PypaimonSchema).fields
-    return fields
+    return fields_of(schema.to_json().decode())
 
 
 def _live_files(

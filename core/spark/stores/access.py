@@ -45,14 +45,6 @@ _NO_FILE = "java.io.FileNotFoundException"
 _DEFAULTS = ("-default.xml", "to default value")
 
 
-class StoreUnread(Exception):
-    """Why Spark can't read a store, and what to do. `lasts`: that will not change while this Spark lives."""
-
-    def __init__(self, reason: str, *, lasts: bool) -> None:
-        super().__init__(reason)
-        self.lasts = lasts
-
-
 class _Prepared(NamedTuple):
     """The settings of a store, and those of them that were made: the user's own ones win."""
 
@@ -86,13 +78,16 @@ class HadoopStores:
         return hadoop_address(address, self._options)
 
     def require_readable(self, address: str) -> None:
-        """Open the file like Spark, unless its store was read before. Raises `StoreUnread`."""
+        """Open the file like Spark, unless its store was read before. Raises `Unavailable`."""
         store = store_of(address)
         if store in self._readable:
             return
         if option := unsupported_option(store, self._options):
             # Spark would read it with another identity.
-            raise StoreUnread(f"Spark's client for {store.scheme} takes no {option}", lasts=True)
+            raise Unavailable(
+                f"Spark's client for {store.scheme} takes no {option}",
+                "Give a key file, or none for the application's default credentials.",
+            )
         if store not in self._prepared:
             self._prepare(store, self._settings(store))
         conf: Any = self._session._jsparkSession.sessionState().newHadoopConf()
@@ -108,9 +103,9 @@ class HadoopStores:
             client = self._jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, conf)
         except Py4JJavaError as error:
             said = str(error.java_exception.getMessage())
-            raise StoreUnread(no_client(store, said, self._hadoop), lasts=True) from error
+            raise Unavailable(*no_client(store, said, self._hadoop)) from error
         if why := of_other_hadoop(store, _jar(client), self._hadoop):
-            raise StoreUnread(why, lasts=True)
+            raise Unavailable(*why)
 
     def _open(self, store: Store, path: Any, conf: Any) -> None:
         try:
@@ -124,8 +119,8 @@ class HadoopStores:
                 # The store answers. The reader of the file will get the error.
                 return
             if why := missing_class(store, kind, said, self._hadoop):
-                raise StoreUnread(why, lasts=True) from error
-            raise StoreUnread(". ".join(explain(store, f"{kind}: {said}")), lasts=False) from error
+                raise Unavailable(*why) from error
+            raise Unavailable(*explain(store, f"{kind}: {said}")) from error
 
     def _read(self, store: Store, path: Any, conf: Any) -> None:
         try:

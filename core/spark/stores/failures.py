@@ -70,8 +70,6 @@ _MEANINGS = {
 _OF_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*?AWS Error (?P<error>.*)", re.DOTALL)
 _ADDRESS = re.compile(r"\b(?:s3[an]?|gs|oss|abfss?|hdfs)://[^\s,'\"\]]+")
 _LONGEST = 200
-# The consequence for queries.
-SLOWLY = "so tables are read through Python"
 _VERSION = re.compile(r"-(\d+\.\d+[^-/]*)\.jar$")
 # Clients that must have exactly the version of Hadoop.
 _OF_HADOOP = re.compile(r"hadoop-(?:aws|aliyun|azure)-")
@@ -129,48 +127,50 @@ def log_in_again(session: SparkSession, jvm: Any) -> None:
         jvm.org.apache.hadoop.security.UserGroupInformation.loginUserFromSubject(None)
 
 
-def no_client(store: Store, said: str, hadoop: str) -> str:
-    """The sentence for a missing client class of a store."""
-    return f"Spark has no client for {store.scheme}: {how_to_add(store, hadoop) or said}"
+def no_client(store: Store, said: str, hadoop: str) -> tuple[str, str]:
+    """The sentence and the hint for a missing client class of a store; `said` is Hadoop's own message."""
+    lacks, hint = f"Spark has no client for {store.scheme}", how_to_add(store, hadoop)
+    return lacks if hint or not said else f"{lacks}: {said}", hint
 
 
-def of_other_hadoop(store: Store, jar: str, hadoop: str) -> str:
-    """The sentence for a client's jar of another version of Hadoop than Spark's; empty if it fits."""
+def of_other_hadoop(store: Store, jar: str, hadoop: str) -> tuple[str, str] | None:
+    """The same for a client's jar of another version of Hadoop than Spark's; None if it fits."""
     version = _VERSION.search(jar)
     if not _OF_HADOOP.match(jar) or version is None or version[1] == hadoop:
-        return ""
-    return (
-        f"{jar} is of Hadoop {version[1]}, and Spark here brings Hadoop {hadoop}: {how_to_add(store, hadoop)}"
-    )
+        return None
+    differs = f"{jar} is of Hadoop {version[1]}, and Spark here brings Hadoop {hadoop}"
+    return differs, how_to_add(store, hadoop)
 
 
-def missing_class(store: Store, kind: str, said: str, hadoop: str) -> str:
-    """The sentence for a jar that the client needs and that is missing or wrong; empty for other errors."""
+def missing_class(store: Store, kind: str, said: str, hadoop: str) -> tuple[str, str] | None:
+    """The same for a jar that the client needs and that is missing or wrong; None for other errors."""
     if not kind.endswith(_MISSING):
-        return ""
+        return None
     name = said.replace(".", "/")
     what = "the jar s3-transfer-manager is missing" if _TRANSFER in name else f"the jars lack {said.strip()}"
-    return f"The client for {store.scheme} is not whole, {what}: {how_to_add(store, hadoop)}"
+    return f"The client for {store.scheme} is not whole: {what}", how_to_add(store, hadoop)
 
 
-def incomplete(store: Store, files: Collection[str], hadoop: str) -> str:
-    """The sentence if these jars have the client, but lack one that it needs; empty if none is missing."""
+def incomplete(store: Store, files: Collection[str], hadoop: str) -> tuple[str, str] | None:
+    """The same if these jars have the client, but lack one that it needs; None if none is missing."""
     is_whole = any(name.startswith(("s3-transfer-manager-", "bundle-")) for name in files)
     if store.kind != "s3" or is_whole:
-        return ""
-    return f"hadoop-aws is among your jars, and s3-transfer-manager is not: {how_to_add(store, hadoop)}"
+        return None
+    return "hadoop-aws is among your jars, and s3-transfer-manager is not", how_to_add(store, hadoop)
 
 
 def how_to_add(store: Store, hadoop: str) -> str:
-    """The exact command; empty if none is known."""
+    """The hint with the exact command; empty if none is known."""
     jars = jar_sets().get(store.kind)
     if jars is None:
         return ""
     if jars.version == hadoop:
-        return f"run `paimark jars fetch {jars.name}`, or give them with --spark-conf 'spark.jars=/dir/*.jar'"
+        return (
+            f"Run `paimark jars fetch {jars.name}`, or give them with --spark-conf 'spark.jars=/dir/*.jar'."
+        )
     group, artifact, listed, _ = jars.jars[0].parts
     version = hadoop if artifact.startswith("hadoop-") else listed
-    return f"give it with --spark-conf spark.jars.packages={group}:{artifact}:{version}"
+    return f"Give it with --spark-conf spark.jars.packages={group}:{artifact}:{version}"
 
 
 _FILES = {"spark.jars": ",", "spark.driver.extraClassPath": ":"}

@@ -241,7 +241,7 @@ def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def _at(scan: Scan, snapshot: Snapshot) -> Scan:
     """A scan of the whole state at a snapshot."""
-    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None)
+    return replace(scan, snapshot=snapshot.to_json().decode(), columns=None)
 
 
 def _paimon_snapshot(snapshot: Snapshot) -> Any:

@@ -222,8 +222,6 @@ class StreamLog(WriteLog):
             records_added=added,
             records_removed=removed,
             stream=StreamRun(query, self._run, first_batch, self._batch, made.time),
-            # Of an overwrite, its next batch replaces all again.
-            owes=None,
         )
 
     def _is_same_run(self, operation: Operation) -> bool:

@@ -174,7 +174,7 @@ QUESTIONS: Mapping[str, Question] = {
             _BRANCH,
             Text("from", "The oldest version to look at."),
             Text("to", "The newest version to look at."),
-            Flag("all", "Count each version, instead of a search by halves."),
+            Flag("all", "Count each version, instead of a binary search."),
         ),
         {
             "version": "string",

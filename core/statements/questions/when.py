@@ -31,7 +31,7 @@ class When:
     new: str | None = None
 
     def find(self, progress: Progress, told: Callable[[Count], None] = lambda count: None) -> Found:
-        """Search by halves; `told` is called with each count. Raises `NotFound` if no row is there now.
+        """Binary search; `told` is called with each count. Raises `NotFound` if no row is there now.
 
         Each version is read with the columns that the table has now.
         """

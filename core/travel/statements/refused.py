@@ -191,12 +191,24 @@ def _require_plain_describe(statement: Statement) -> None:
 
 
 def _require_own_view(statement: Statement) -> None:
-    """Refuse a view with a name that the engine gives its own: a later statement would replace it."""
+    """Refuse a view with a name that the engine gives its own: a later statement would replace it.
+
+    Also one of the source that reads our tables in other Sparks.
+    """
     view = created_view(statement)
-    if view is not None and view.parts[-1].lower().startswith(ENGINE_VIEWS):
+    if view is None:
+        return
+    if view.parts[-1].lower().startswith(ENGINE_VIEWS):
         raise statement.refused(
             f"{view.parts[-1]} is kept for Paimark's own views", "Choose another name.", view.position
         )
+    for word, source in pairwise(statement.tokens):
+        if word.upper == "USING" and source.text.strip("`").lower() == "paimark":
+            raise statement.refused(
+                "USING paimark is for a Spark of your own",
+                "CREATE TEMPORARY VIEW v AS SELECT * FROM db.t VERSION AS OF 2 does the same here.",
+                word.start,
+            )
 
 
 def _require_known(statement: Statement, index: int) -> None:

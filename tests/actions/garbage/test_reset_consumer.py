@@ -68,6 +68,20 @@ def test_a_snapshot_that_is_not_there_is_refused(context: Context, job: Path, to
     assert refused(plan) == [f"main of shop.orders has no snapshot {to} to read on from"]
 
 
+def test_a_new_one_makes_expiry_wait(context: Context, orders: Path) -> None:
+    """Also where the oldest snapshot has another number by the time that somebody has typed it."""
+    done(context, "expire-snapshots", retain_last=3)
+    plan = planned(context, "reset-consumer", name="hold", snapshot=1)
+    assert item(plan, "expiry-waits").names == ("hold",) and plan.ask.kind == "none"
+    outcome = applied(context, plan)
+    assert outcome.undo == "paimark reset-consumer shop.orders --name hold"
+    assert planned(context, "expire-snapshots", retain_last=1).empty
+    # It has no snapshot to go on at, once it is there.
+    assert refused(planned(context, "reset-consumer", name="hold", snapshot=2))
+    done(context, "reset-consumer", name="hold")
+    assert done(context, "expire-snapshots", retain_last=1).result["earliest_snapshot_id"] == 5
+
+
 def test_one_that_is_not_there_is_named(context: Context, job: Path) -> None:
     with pytest.raises(NotFound, match="has no consumer jb") as missing:
         planned(context, "reset-consumer", name="jb")

@@ -75,7 +75,9 @@ def test_a_tag_of_a_branch_goes_without_main_noticing(
     done(context, "create-tag", name="mine", branch="b")
     main = read_rows(warehouse, "shop.orders")
     done(context, "delete-tag", name="mine", branch="b")
-    done(context, "delete-tag", name="v2", branch="b")
+    plan = planned(context, "delete-tag", name="v2", branch="b")
+    assert plan.headline == "Delete tag v2 of branch b of shop.orders."
+    assert applied(context, plan).message.startswith("Deleted tag v2 of branch b of shop.orders")
     assert (orders / "tag/tag-v2").exists()
     assert read_rows(warehouse, "shop.orders") == main
     assert len(read_rows(warehouse, "shop.orders$branch_b")) == 1

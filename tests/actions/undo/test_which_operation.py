@@ -57,6 +57,16 @@ def test_a_later_change_whose_thing_was_changed_since_is_named(context: Context)
     assert texts(plan, "not") == ["what create-branch made (fix) has been changed since, and stays"]
 
 
+def test_a_refusal_names_what_would_be_taken_back(context: Context) -> None:
+    done(context, "create-tag", name="month-end", snapshot=4)
+    branched(context, "b", "month-end")
+    [refusal] = planned(later(context), "undo").refusals
+    assert refusal.reason == "Branch b was made from tag month-end, and breaks without it"
+    assert refusal.hint.startswith(
+        "create-tag (2 h ago) is what would be taken back. Delete the branch first"
+    )
+
+
 def test_what_was_undone_is_not_named(context: Context) -> None:
     done(context, "create-tag", name="kept", snapshot=4)
     done(context, "create-tag", name="other", snapshot=4)

@@ -19,7 +19,7 @@ COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 
 
 def ours(warehouse: Path, **wanted: Any) -> list[list[Any]]:
-    """All rows of `d.t` as the Python source reads them."""
+    """All rows of `d.t` as Python reads them."""
     files, root = LocalFiles(str(warehouse)), TablePath("d", "t").root()
     access = WarehouseAccess(files, str(warehouse), {})
     scan = make_scan(access, root, Lineage(files, root).latest(), pinned=False)

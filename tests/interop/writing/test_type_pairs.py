@@ -119,7 +119,7 @@ def differing(
 
 
 def read(warehouse: Path, column: str) -> Iterator[Any]:
-    """The values of one column as the Python source reads them."""
+    """The values of one column as Python reads them."""
     scan = scan_of(warehouse, column)
     for batch in read_splits(scan, plan_splits(scan)):
         yield from batch.column(column).to_pylist()

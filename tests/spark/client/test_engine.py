@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from paimark.core.errors import Unavailable
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.cds import SWITCH
-from paimark.core.spark.launch.jvm import kill_workers
 from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
 from tests.actions.acting import context_on, done, planned
 from tests.eventually import eventually
@@ -141,39 +140,6 @@ def test_a_statement_that_runs_is_cancelled(engine: Engine) -> None:
     assert isinstance(end, Failed) and end.cause == "cancelled"
     assert state_of(engine) == "ready" and engine._process is process
     assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
-
-
-@pytest.mark.long
-def test_cancel_frees_workers_that_do_not_listen(engine: Engine, engine_warehouse: Path) -> None:
-    sql = "SELECT count(*) FROM shop.events a, shop.events b, range(100000000) r"
-    # Which works in workers.
-    rows(engine, "SET spark.paimark.scan = python")
-    rows(engine, "SELECT count(*) FROM shop.events")
-    stopped: list[int] = []
-
-    def workers_stopped() -> bool:
-        for pid, command in processes_of(engine):
-            # Another may have ended since it was listed.
-            with suppress(ProcessLookupError):
-                if "worker_daemon pyspark.worker" in command and os.getpgid(pid) != pid:
-                    os.kill(pid, signal.SIGSTOP)
-                    stopped.append(pid)
-        return bool(stopped)
-
-    eventually(workers_stopped)
-    process = engine._process
-    with closing(engine.run(sql)) as events:
-        while not isinstance(next(events), Columns):
-            pass
-        engine.cancel()
-        end = the_end(events)
-    assert isinstance(end, Failed) and end.cause == "cancelled"
-    assert engine._process is process
-    for pid in stopped:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
-    assert rows(engine, "SELECT count(*) AS n FROM shop.events") == [{"n": 6}]
-    rows(engine, "RESET spark.paimark.scan")
 
 
 def test_only_one_statement_runs_at_a_time(engine: Engine) -> None:
@@ -320,23 +286,6 @@ def test_no_place_for_temporary_files_is_one_sentence(
     with pytest.raises(Unavailable, match="no place for temporary files") as told:
         Engine(Settings("/w"), tmp_path / "engine.log").start()
     assert "TMPDIR" in told.value.hint
-
-
-@pytest.mark.long
-def test_killing_workers_ends_only_workers(engine: Engine) -> None:
-    rows(engine, "SET spark.paimark.scan = python")
-    rows(engine, "SELECT count(*) FROM shop.orders")
-    java = java_of(engine)
-    kill_workers(java)
-
-    def only_daemons_are_left() -> bool:
-        left = [pid for pid, command in processes_of(engine) if "worker_daemon" in command]
-        assert left
-        return all(os.getpgid(pid) == pid for pid in left)
-
-    eventually(only_daemons_are_left)
-    assert rows(engine, "SELECT count(*) AS n FROM shop.orders") == [{"n": 8}]
-    rows(engine, "SET spark.paimark.scan = auto")
 
 
 def test_a_cancel_never_reaches_the_next_statement(engine: Engine) -> None:

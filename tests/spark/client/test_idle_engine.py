@@ -13,7 +13,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.errors import UsageError
 from paimark.core.spark.client.client import Engine, Idle, idle_seconds
-from paimark.core.spark.launch.session_settings import IDLE_TIMEOUT, SCAN
+from paimark.core.spark.launch.session_settings import IDLE_TIMEOUT
 from tests.eventually import eventually
 from tests.spark.client.test_engine import session_processes, state_of
 from tests.spark.engine_fixture import ask, rows
@@ -92,12 +92,11 @@ def test_an_idle_engine_ends_and_the_next_statement_finds_what_was_set(
         assert rows(engine, "SET d.e") == [{"key": "d.e", "value": "f"}]
         assert [rows(engine, f"SET {name}")[0]["value"] for name in ("a.b", "x.y")] == ["<undefined>"] * 2
         assert engine._process is not process
-        rows(engine, f"SET {SCAN} = python")
         rows(engine, "SELECT count(*) FROM shop.orders")
         last = engine._process
         assert last is not None
         commands = " ".join(command for _, command in session_processes(last.pid))
-        assert "SparkSubmit" in commands and "worker_daemon" in commands
+        assert "SparkSubmit" in commands
         assert last.scratch.stat().st_mode & 0o077 == 0
     finally:
         engine.close()

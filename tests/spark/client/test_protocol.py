@@ -71,7 +71,7 @@ def test_an_error_is_the_same_on_the_other_side(pair: Pair, error: PaimarkError)
 def test_batches_are_bytes_among_messages(pair: Pair) -> None:
     ours, theirs = pair
     reports: list[Report | Batch] = [
-        Reading("shop.orders", "snapshot.1", "python source"),
+        Reading("shop.orders", "snapshot.1", "paimon library"),
         Batch(bytes(range(256)) * 40_000),
         Batch(b""),
         StageProgress(1, 2, "stage 1 of 1"),

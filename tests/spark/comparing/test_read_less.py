@@ -22,7 +22,7 @@ from paimark.core.travel.diff.diff import Difference, make_difference
 from paimark.core.travel.diff.versions import parse_version
 from tests.long import long_but
 from tests.paimon import commit, create_table, open_table
-from tests.spark.engine_fixture import Answer, ask, by_pypaimon
+from tests.spark.engine_fixture import Answer, ask, by_library
 from tests.table.branches import create_branch
 
 LOG = pa.schema([pa.field("day", pa.string()), pa.field("n", pa.int64())])
@@ -91,7 +91,7 @@ def test_rows_are_those_of_the_whole_difference_and_other_files_are_not_needed(
             assert hidden
             less = _rows(ask(engine, difference.sql, differing=True))
         assert less == _rows(ask(engine, difference.sql)), (old, new)
-    with by_pypaimon(engine), _hidden(engine_warehouse / f"less.db/{name}", {*needed[0], *needed[1]}):
+    with by_library(engine), _hidden(engine_warehouse / f"less.db/{name}", {*needed[0], *needed[1]}):
         assert _rows(ask(engine, difference.sql, differing=True)) == less
 
 

@@ -12,12 +12,13 @@ import pyarrow as pa
 import pytest
 from pypaimon.common.options.core_options import CoreOptions
 
+import paimark
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.table_options import RULES, Use, judged, rule_of
 from tests.interop.judge import Judge, comparable
 from tests.long import long_but
 from tests.paimon import commit, create_table
-from tests.spark.engine_fixture import ask, by_pypaimon, rows
+from tests.spark.engine_fixture import ask, by_library, rows
 
 SCHEMA = pa.schema(
     [
@@ -109,14 +110,15 @@ def test_what_nothing_here_obeys_is_refused_by_name(
     table = make(engine_warehouse, option.replace(".", "_").replace("-", "_"), {}, [ROW])
     set_options(engine_warehouse, table, REFUSED[option])
     sql = f"SELECT * FROM {table}"
-    with by_pypaimon(engine):
-        failure = ask(engine, sql).failure
-    assert failure.message.startswith(f"{table} has the option {option} = "), failure
-    assert failure.position == len("SELECT * FROM ")
+    with pytest.raises(paimark.Refused) as refused:
+        paimark.open(str(engine_warehouse)).table(table).at().to_arrow()
+    assert refused.value.message.startswith(f"{table} has the option {option} = ")
     if is_for_library(option):
-        assert "paimark jars fetch paimon" in failure.hint
+        assert "paimark jars fetch paimon" in refused.value.hint
     else:
-        assert ask(engine, sql).failure.message == failure.message
+        failure = ask(engine, sql).failure
+        assert failure.message == refused.value.message
+        assert failure.position == len("SELECT * FROM ")
     # Its metadata can still be looked at.
     assert rows(engine, f"SELECT * FROM `options`.`{table.partition('.')[2]}$snapshots`")
 
@@ -127,9 +129,13 @@ def test_a_library_that_is_older_than_the_table_does_not_read_it(
     """It would read the rows otherwise, without a word."""
     table = make(engine_warehouse, "newer", {}, [ROW])
     set_options(engine_warehouse, table, {"deletion-vectors.merge-on-read": "true"})
-    told = ask(engine, f"EXPLAIN SELECT * FROM {table}").explained
-    assert told.startswith("scan: python source (deletion-vectors.merge-on-read is true)")
-    assert rows(engine, f"SELECT * FROM {table}") == [ROW]
+    for explain in ("", "EXPLAIN "):
+        failure = ask(engine, f"{explain}SELECT * FROM {table}").failure
+        assert failure.message == (
+            f"{table} has the option deletion-vectors.merge-on-read, of Paimon 2.0, "
+            "which Paimon's library here is too old to know"
+        )
+    assert paimark.open(str(engine_warehouse)).table(table).at().to_arrow().to_pylist() == [ROW]
     grouped = make(engine_warehouse, "newer_rules", {"merge-engine": "partial-update"}, [])
     newer = {"fields.s.sequence-group": "a", "primary-key.nullable": "true"}
     set_options(engine_warehouse, grouped, newer)
@@ -139,6 +145,11 @@ def test_a_library_that_is_older_than_the_table_does_not_read_it(
         "which Paimon's library here is too old to know"
     )
     assert "paimon.jar" in failure.hint
+
+
+def by_python(warehouse: Path, table: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = paimark.open(str(warehouse)).table(table).at().to_arrow().to_pylist()
+    return found
 
 
 def is_for_library(option: str) -> bool:
@@ -180,10 +191,11 @@ def test_other_options_are_read_as_stock_paimon_reads(
     judge.write(engine_warehouse, table, [{"p": "x", "k": 2}], kind="-D")
     set_options(engine_warehouse, table, AGREED[name])
     found = [comparable(rows(engine, f"SELECT * FROM {table}"))]
-    with by_pypaimon(engine):
+    with by_library(engine):
         found.append(comparable(rows(engine, f"SELECT * FROM {table}")))
+    found.append(comparable(by_python(engine_warehouse, table)))
     expected = comparable(judge.read(engine_warehouse, table))
-    assert found == [expected, expected]
+    assert found == [expected, expected, expected]
 
 
 @pytest.mark.parametrize("option", long_but(["ignore-delete", "deduplicate.ignore-delete"], "ignore-delete"))
@@ -197,8 +209,7 @@ def test_deletes_that_are_to_be_ignored_are_not_done(
         table = make(engine_warehouse, name, {"file.format": file_format, "merge-engine": "Deduplicate"}, [])
         judge.write(engine_warehouse, table, [ROW])
         set_options(engine_warehouse, table, {option: "True"})
-        with by_pypaimon(engine):
-            assert rows(engine, f"SELECT * FROM {table}") == [ROW]
+        assert by_python(engine_warehouse, table) == [ROW]
         set_options(engine_warehouse, table, {option: "false"})
         judge.write(engine_warehouse, table, [ROW], kind="-D")
         assert rows(engine, f"SELECT * FROM {table}") == []
@@ -206,8 +217,8 @@ def test_deletes_that_are_to_be_ignored_are_not_done(
         assert comparable([ROW]) == judge.read(engine_warehouse, table)
         if file_format == "parquet":
             assert rows(engine, f"SELECT * FROM {table}") == [ROW]
-        with by_pypaimon(engine):
-            assert option in ask(engine, f"SELECT * FROM {table}").failure.message
+        with pytest.raises(paimark.Refused, match=option):
+            by_python(engine_warehouse, table)
 
 
 # Patterns of the options by which no scan is another one: how a state that `incremental-between` names is

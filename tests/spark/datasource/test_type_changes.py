@@ -9,11 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import paimark
 from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import create_table
-from tests.spark.engine_fixture import ask, by_library, by_pypaimon, rows
+from tests.spark.engine_fixture import by_library, rows
 
 # By name: the type and values that two files were written with, the type since, and conditions with the rows
 # (1 and 2) that satisfy them.
@@ -50,16 +51,16 @@ def test_conditions_keep_rows_written_with_another_type(
 
     with by_library(engine):
         assert found() == conditions
-    with by_pypaimon(engine):
-        if name == "wider":
-            assert found() == conditions
-            return
-        failure = ask(engine, f"SELECT c FROM {table}").failure
-        assert failure.message.startswith(f"Column c of {table} was ")
-        assert "paimark jars fetch paimon" in failure.hint
-        # Other columns are readable, and all of them as of before the change.
-        assert len(rows(engine, f"SELECT k FROM {table}")) == 2
-        assert len(rows(engine, f"SELECT * FROM {table} VERSION AS OF 1")) == 1
+    by_python = paimark.open(str(engine_warehouse)).table(table)
+    if name == "wider":
+        assert by_python.at().to_arrow().num_rows == 2
+        return
+    with pytest.raises(paimark.Refused, match=f"Column c of {table} was ") as refused:
+        by_python.at().to_arrow(["c"])
+    assert "paimark jars fetch paimon" in refused.value.hint
+    # Other columns are readable, and all of them as of before the change.
+    assert by_python.at().to_arrow(["k"]).num_rows == 2
+    assert by_python.at("snapshot.1").to_arrow().num_rows == 1
 
 
 def test_a_bucket_key_of_another_type_rules_no_bucket_out(
@@ -71,9 +72,8 @@ def test_a_bucket_key_of_another_type_rules_no_bucket_out(
     create_table(engine_warehouse, table, schema, options={"bucket": "8", "bucket-key": "c"})
     judge.write(engine_warehouse, table, [{"k": each, "c": -each} for each in range(1, 9)])
     judge.alter(engine_warehouse, table, "widen", "c", type="BIGINT")
-    with by_pypaimon(engine):
-        for each in range(1, 9):
-            assert rows(engine, f"SELECT k FROM {table} WHERE c = -{each}") == [{"k": each}]
+    for each in range(1, 9):
+        assert rows(engine, f"SELECT k FROM {table} WHERE c = -{each}") == [{"k": each}]
 
 
 def test_decimals_lose_digits_as_in_stock_paimon(

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paimark.core.spark.datasource.paimon import LOST_FILE
-from paimark.core.spark.engine.failures import failed, sentences
-
-TASK = """
-  An exception was thrown from the Python worker. Please see the stack trace below.
-Traceback (most recent call last):
-  File "/x/pyspark/worker.py", line 3430, in main
-    process()
-  File "/x/pypaimon/read/reader/format_pyarrow_reader.py", line 88, in __init__
-    raise FileNotFoundError(path)
-FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/data-1.parquet'
-
-	at org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:1)
-"""
+from paimark.core.spark.engine.failures import sentences
 
 
 @pytest.mark.parametrize(
@@ -54,18 +41,6 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
             "Add it.",
         ),
         (
-            TASK,
-            "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
-            LOST_FILE,
-        ),
-        (
-            TASK.replace("[Errno 2] No such file or directory: '", "File ").replace(
-                "'\n", " does not exist\n"
-            ),
-            "A file that this version needs is not there: /w/shop.db/t/bucket-0/data-1.parquet",
-            LOST_FILE,
-        ),
-        (
             "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "
             "task 0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): java.io.IOException: No way to hand in "
             "rows at edge7:40123 (Connection refused)\n\tat Outlet.open(Unknown Source)",
@@ -85,34 +60,9 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
             "The cluster ended this application while the statement ran",
             "Somebody stopped it there, or its executors failed too often: its logs say which. Run it again.",
         ),
-        *(
-            (
-                text,
-                "A Python process that reads the table on this machine has ended before its answer",
-                "Run it again. If the system ends it for want of memory, fewer cores need less: "
-                "--spark-master local[1].",
-            )
-            for text in (
-                "Stream closed",
-                "EOFException occurred while reading the port number from pyspark.daemon's stdout and "
-                "terminated with code: 137.",
-                "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n"
-                "java.io.EOFException",
-            )
-        ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
         ("", "Spark failed without saying why", ""),
     ],
 )
 def test_one_sentence_and_a_hint_remain(text: str, message: str, hint: str) -> None:
     assert sentences(text) == (message, hint)
-
-
-def test_a_commit_of_which_nothing_tells_is_no_refusal() -> None:
-    """What it stands for is not taken back: the store may still carry it out."""
-    text = TASK.replace(
-        "FileNotFoundError: [Errno 2]", "paimark.core.storage.files.Unanswered: It is not known whether"
-    )
-    told = failed(Exception(text), "", {})
-    assert told.cause == "engine" and told.message.startswith("It is not known whether")
-    assert failed(Exception(TASK), "", {}).cause == "statement"

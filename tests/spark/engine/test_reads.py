@@ -171,17 +171,6 @@ def test_system_tables_are_tables(engine: Engine) -> None:
     assert "snapshots" in ask(engine, "SELECT * FROM shop.`orders$snapshot`").failure.hint
 
 
-def test_sparks_own_source_syntax_reads_a_version(engine: Engine, engine_warehouse: Path) -> None:
-    rows(
-        engine,
-        f"""CREATE TEMPORARY VIEW by_options USING paimark
-            OPTIONS (warehouse '{engine_warehouse}', table 'shop.orders', version 'v2')""",
-    )
-    found = rows(engine, "SELECT * FROM by_options")
-    assert in_order(found) == in_order(at(engine_warehouse, "shop.orders", 2))
-    rows(engine, "DROP VIEW by_options")
-
-
 def test_options_in_a_statement_name_the_state_that_is_read(engine: Engine, engine_warehouse: Path) -> None:
     millis = next(
         row["commit_time"]

@@ -286,9 +286,9 @@ def test_a_setting_of_paimarks_shows_its_value_or_its_default(engine: Engine, na
 
 def test_a_setting_shows_what_it_was_set_to(engine: Engine) -> None:
     assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "auto"}]
-    rows(engine, f"SET {SCAN} = python")
+    rows(engine, f"SET {SCAN} = library")
     try:
-        assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "python"}]
+        assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "library"}]
     finally:
         rows(engine, f"RESET {SCAN}")
     assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "auto"}]

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.session_settings import SCAN
 from tests.paimon import commit, create_table
-from tests.spark.engine_fixture import ask, in_order, rows
+from tests.spark.engine_fixture import ask, by_library, in_order, rows
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 3, "name": None}]
@@ -30,10 +29,9 @@ def made(warehouse: Path, file_format: str) -> str:
 
 @pytest.fixture(scope="module", params=["parquet", pytest.param("avro", marks=pytest.mark.long)])
 def table(request: pytest.FixtureRequest, engine: Engine, engine_warehouse: Path) -> Iterator[str]:
-    """A table that the Python source reads."""
-    assert ask(engine, f"SET {SCAN}=python").finish
-    yield made(engine_warehouse, request.param)
-    assert ask(engine, f"SET {SCAN}=auto").finish
+    """A table that Paimon's library reads."""
+    with by_library(engine):
+        yield made(engine_warehouse, request.param)
 
 
 def test_a_condition_holds_for_its_own_statement_only(engine: Engine, table: str) -> None:

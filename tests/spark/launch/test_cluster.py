@@ -75,10 +75,6 @@ def test_executors_come_with_the_work_and_slow_tasks_are_tried_twice(
         found = rows(engine, f"SELECT id, {place} AS place, {sleeping} AS slept FROM range(0, 6, 1, 6)")
         assert [row["id"] for row in found] == [*range(6)]
         assert all("worker-2" in row["place"] for row in found)
-        assert {each.relative_to(cluster.place).parts[0] for each in cluster.shipped} == {
-            "worker-1",
-            "worker-2",
-        }
         assert len(rows(engine, "SELECT * FROM shop.orders")) == 8
         # Spark's own number, as nothing is known of what 200 partitions cost there.
         [setting] = rows(engine, "SET spark.sql.shuffle.partitions")
@@ -98,11 +94,10 @@ def far(
 
 
 @pytest.mark.long
-def test_executors_are_looked_at_and_sent_this_package(far: Engine, cluster: Standalone) -> None:
+def test_executors_are_looked_at(far: Engine) -> None:
     far.wait_ready(200)
     [node] = far.nodes
-    assert "pypaimon 2." in node and "msgspec" in node
-    assert {each.relative_to(cluster.place).parts[0] for each in cluster.shipped} == {"worker-1", "worker-2"}
+    assert ": Java " in node
 
 
 def test_a_join_of_a_table_with_its_past(far: Engine) -> None:

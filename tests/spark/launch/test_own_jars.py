@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
+from paimark.core.spark.client.client import Engine
 from paimark.core.spark.java import sources
 from paimark.core.spark.launch import building, jars
+from paimark.core.spark.launch.cds import SWITCH
 from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.stores.jars import directory_of, jar_sets
+from tests.conftest import ORDERS
+from tests.paimon import commit, create_table
+from tests.spark.engine_fixture import ask, rows
 
 
 def test_a_jar_of_other_sources_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,3 +102,32 @@ def test_a_library_that_is_too_old_is_refused(tmp_path: Path) -> None:
     old.touch()
     with pytest.raises(Unavailable, match=r"is of Paimon 1\.3\.1, and 1.4 or newer is needed"):
         jars.paimon_jar(find_spark(), {"paimon.jar": str(old)})
+
+
+def test_tables_that_need_the_library_are_refused_with_the_command_that_fetches_it(
+    warehouse_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv(SWITCH, "0")
+    damaged = directory_of(jar_sets()["paimon"])
+    damaged.mkdir(parents=True, mode=0o700)
+    (damaged / "paimon-bundle-1.4.2.jar").write_bytes(b"half a jar")
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(warehouse_template, warehouse)
+    options = {"bucket": "1", "merge-engine": "partial-update"}
+    create_table(warehouse, "shop.merged", ORDERS, primary_keys=["order_id"], options=options)
+    some = {"order_id": [1], "customer": ["a"], "price": [1.0]}
+    commit(warehouse, "shop.merged", pa.table(some, schema=ORDERS))
+    settings = Settings(str(warehouse), spark_master="local[1]", spark_conf={"spark.paimark.warmUp": "off"})
+    with closing(Engine(settings, tmp_path / "engine.log")) as engine:
+        for sql in ("SELECT * FROM shop.merged", "EXPLAIN SELECT * FROM shop.merged"):
+            failure = ask(engine, sql).failure
+            assert failure.message == (
+                "shop.merged is read by Paimon's own library (merge-engine partial-update), "
+                "and Spark has none here"
+            )
+            assert failure.hint == "Run `paimark jars fetch paimon`."
+            assert failure.position == len(sql) - len("shop.merged")
+        native = ask(engine, "SELECT * FROM shop.orders VERSION AS OF 5 WHERE order_id = 6")
+        assert native.finish.rows == 1 and native.readings[0].scan == "native"
+        assert len(rows(engine, "SELECT * FROM shop.`merged$snapshots`")) == 1

@@ -62,8 +62,8 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
 @pytest.mark.parametrize(
     ("sql", "words"),
     [
-        ("SET spark.paimark.scann = python", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
-        ("SET `spark.paimark.scan`=nativ", "auto, library or python, not nativ"),
+        ("SET spark.paimark.scann = library", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
+        ("SET `spark.paimark.scan`=nativ", "auto or library, not nativ"),
         ("set spark.paimark.merge.localBytes=much", "number of bytes, not much"),
         ("SET spark.paimark.merge.keptKeyBytes=-1", "number of bytes, not -1"),
         ("SET spark.paimark.reuse=no", "on or off, not no"),
@@ -72,7 +72,7 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
         ("SET spark.paimark.scann", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
         ("SET spark.paimon.scan.tag-name;", "scan.tag-name is of stock Paimon's"),
         # Spark would take it for another setting.
-        ("SET Spark.Paimark.scan = python", f"no setting Spark.Paimark.scan.*Did you mean {SCAN}"),
+        ("SET Spark.Paimark.scan = library", f"no setting Spark.Paimark.scan.*Did you mean {SCAN}"),
         # Stock Paimon's connector reads that snapshot from then on.
         ("SET `spark.paimon.scan.snapshot-id`=1", "scan.snapshot-id is of stock Paimon's.*VERSION AS OF"),
     ],
@@ -86,7 +86,7 @@ def test_a_setting_of_paimons_that_would_do_nothing_is_refused(sql: str, words: 
 @pytest.mark.parametrize(
     "sql",
     [
-        "SET spark.paimark.scan = python",
+        "SET spark.paimark.scan = library",
         "SET spark.paimark.scan",
         "RESET spark.paimark.scan",
         "SET spark.paimark.merge.localBytes=0",

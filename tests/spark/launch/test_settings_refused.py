@@ -37,7 +37,7 @@ def test_a_variable_that_names_another_spark_is_refused() -> None:
             marks=pytest.mark.long,
         ),
         ("spark.paimark.scann", "python", "There is no setting spark.paimark.scann"),
-        ("spark.paimark.scan", "nativ", "spark.paimark.scan is auto, library or python, not nativ"),
+        ("spark.paimark.scan", "nativ", "spark.paimark.scan is auto or library, not nativ"),
         ("spark.paimon.scan.tag-name", "t", "spark.paimon.scan.tag-name is of stock Paimon's connector"),
         # Fails inside Spark's own start.
         pytest.param(

@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.worker_imports import leave_out_spark_jar
 from paimark.core.spark.launch.home import find_spark
-from paimark.core.spark.launch.worker_daemon import use_hadoop_files_of_driver
-from tests.spark.client.test_engine import processes_of
-from tests.spark.engine_fixture import by_pypaimon, rows
-
-
-@pytest.mark.long
-def test_workers_import_the_installed_pyspark(engine: Engine) -> None:
-    assert find_spark({}).is_of_pyspark
-    with by_pypaimon(engine):
-        rows(engine, "SELECT order_id FROM shop.orders")
-    workers = [pid for pid, command in processes_of(engine) if "daemon pyspark." in command]
-    assert workers
-    for pid in workers:
-        given = Path(f"/proc/{pid}/environ").read_bytes()
-        assert b"PYTHONPATH=" in given and b"pyspark.zip" not in given
 
 
 def test_only_sparks_own_jar_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -37,16 +20,3 @@ def test_only_sparks_own_jar_is_left_out(monkeypatch: pytest.MonkeyPatch, tmp_pa
     leave_out_spark_jar()
     assert str(jar) not in [*sys.path, *sys.path_importer_cache]
     assert sys.path[0] == theirs
-
-
-def test_python_in_a_container_of_yarn_reads_the_files_of_the_driver(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HADOOP_CONF_DIR", "/etc/hadoop")
-    use_hadoop_files_of_driver()
-    assert os.environ["HADOOP_CONF_DIR"] == "/etc/hadoop"
-    files = tmp_path / "__spark_conf__" / "__hadoop_conf__"
-    files.mkdir(parents=True)
-    use_hadoop_files_of_driver()
-    assert os.environ["HADOOP_CONF_DIR"] == str(files)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -269,17 +268,3 @@ def test_a_view_of_the_session_follows(engine: Engine, engine_warehouse: Path, j
         assert found(engine, sql) == [[1]]
     finally:
         rows(engine, "DROP VIEW of_library")
-
-
-def test_the_python_source_names_what_it_lacks(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
-    table = "library.alone"
-    options = {**PARTIAL, "fields.v.sequence-group": "s"}
-    judge.create(engine_warehouse, table, COLUMNS, keys=["k"], options=options)
-    judge.put(engine_warehouse, table, [("+I", [1, 1, "a"])])
-    rows(engine, "SET spark.paimark.scan = python")
-    try:
-        failure: Any = ask(engine, f"SELECT * FROM {table}").failure
-        assert "fields.v.sequence-group" in failure.message
-        assert "paimark jars fetch paimon" in failure.hint
-    finally:
-        rows(engine, "RESET spark.paimark.scan")

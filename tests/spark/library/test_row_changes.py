@@ -159,7 +159,11 @@ def test_snapshots_that_expire_meanwhile_are_said(context: Context, engine: Engi
     with pytest.raises(StatementFailed) as raised:
         changes.apply(replace(context, engine=expiring), plan, lambda line: None)
     assert raised.value.message == f"Snapshots of main of {scene.name} expired while it was changed"
-    assert raised.value.hint.startswith("Nothing was committed. Let it keep more snapshots meanwhile")
+    hold = f"paimark reset-consumer {scene.name} --name hold"
+    assert raised.value.hint == (
+        "Nothing was committed. "
+        f"Let expiry wait meanwhile, by `{hold} --snapshot 1`, and end that by `{hold}`."
+    )
     assert 2 in {row[0] for row in scene.rows()}
 
 

@@ -1,1 +1,1 @@
-"""Spark's own readers: rows equal to the Python source's, and no file read that need not be."""
+"""Spark's own readers: rows equal to those of Paimon's library, and no file read that need not be."""

@@ -222,6 +222,69 @@ def test_rows_without_a_key(engine: Engine, engine_warehouse: Path) -> None:
     assert len(agreed(engine, f"SELECT * FROM {name} WHERE n IN (0, 3, NULL) AND word IS NULL")) == 2
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"merge-engine": "partial-update"},
+        {"merge-engine": "aggregation", "fields.count.aggregate-function": "sum"},
+        {"file.format": "avro", "sequence.field": "count"},
+    ],
+    ids=["partial-update", "aggregation", "avro"],
+)
+def test_of_tables_that_only_the_library_reads(
+    engine: Engine, engine_warehouse: Path, options: dict[str, str]
+) -> None:
+    """In two partitions, as of two versions; and the first rows without a condition."""
+    name = f"lookups.library_{'_'.join(options.values()).replace('-', '_')}"
+    schema = pa.schema([pa.field("part", pa.string(), nullable=False), *ORDERS, ("count", pa.int32())])
+    create_table(
+        engine_warehouse,
+        name,
+        schema,
+        primary_keys=["part", "id"],
+        partition_keys=["part"],
+        options={"bucket": "2", **options},
+    )
+    for number in (1, 2):
+        made = [
+            {"part": part, "id": n, "name": None if number == 2 and n % 2 else f"{part}{number}", "count": n}
+            for part in "ab"
+            for n in range(number, number + 6)
+        ]
+        commit(engine_warehouse, name, pa.Table.from_pylist(made, schema=schema))
+    everything = rows(engine, f"SELECT * FROM {name}")
+    assert len(everything) == 14
+    for where, count in (
+        ("part = 'a' AND id = 3", 1),
+        ("id IN (1, 7)", 4),
+        ("id = 3 AND part = 'b' AND count > 2 AND name IS NOT NULL", 1 if "avro" not in name else 0),
+        ("id = 77", 0),
+    ):
+        found = agreed(engine, f"SELECT * FROM {name} WHERE {where}")
+        assert len(found) == count and all(row in everything for row in found), where
+    old = f"{name} VERSION AS OF 1"
+    assert [row["name"] for row in agreed(engine, f"SELECT * FROM {old} WHERE part = 'a' AND id = 4")] == [
+        "a1"
+    ]
+    for limit in (3, 20):
+        found, has_task = rows_and_by_task(engine, f"SELECT * FROM {name} LIMIT {limit}")
+        assert not has_task and len(found) == min(limit, 14) and all(row in everything for row in found)
+    assert rows_and_by_task(engine, f"SELECT * FROM {name} WHERE name = 'a1' LIMIT 2")[1]
+
+
+@pytest.mark.parametrize("file_format", ["avro", "orc"])
+def test_first_rows_of_files_that_are_read_row_by_row(
+    engine: Engine, engine_warehouse: Path, file_format: str
+) -> None:
+    name = f"lookups.first_{file_format}"
+    create_table(engine_warehouse, name, ORDERS, options={"file.format": file_format})
+    for start in (0, 5):
+        commit(engine_warehouse, name, pa.table([list(range(start, start + 5)), ["x"] * 5], schema=ORDERS))
+    for limit in (0, 4, 8, 11):
+        found, has_task = rows_and_by_task(engine, f"SELECT * FROM {name} LIMIT {limit}")
+        assert not has_task and len({row["id"] for row in found}) == min(limit, 10)
+
+
 def test_many_files_without_statistics(engine: Engine, engine_warehouse: Path) -> None:
     name = "lookups.footers"
     schema = pa.schema([("n", pa.int64()), ("word", pa.string()), ("day", pa.date32())])

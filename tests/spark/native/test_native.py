@@ -1,4 +1,4 @@
-"""Tables on Spark's own readers: rows equal to the Python source's, and no file read that need not be."""
+"""Tables on Spark's own readers: the rows of Paimon's library, and no file is read that need not be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.datasource.test_types import ROWS, SCHEMA
-from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
+from tests.spark.engine_fixture import ask, by_library, in_order, rows
 
 # Every character that a file system takes and that something on the way might read as more than itself.
 HOSTILE = "na tive%20{a,b}[c]*?#&=+$~'\"é"
@@ -40,10 +40,10 @@ def read_natively(engine: Engine, sql: str, scan: str = "native") -> list[dict[s
 
 
 def agreed(engine: Engine, sql: str) -> list[dict[str, Any]]:
-    """The rows, which Spark's own readers and the Python source give alike, of the same types."""
+    """The rows, which Spark's own readers and Paimon's library give alike, of the same types."""
     found, types = read_by(engine, sql, "native")
-    with by_pypaimon(engine):
-        assert read_by(engine, sql, "python source") == (found, types)
+    with by_library(engine):
+        assert read_by(engine, sql, "paimon library") == (found, types)
     return found
 
 
@@ -58,7 +58,7 @@ def data_files(warehouse: Path, name: str) -> list[Path]:
     return sorted((warehouse / f"{database}.db" / table).rglob("data-*.*"))
 
 
-# By the format those that only the Python source reads.
+# By the format those that only Paimon's library reads.
 UNREAD = {
     "parquet": (),
     "orc": ("seconds", "millis", "micros", "moment", "times", "day"),
@@ -121,23 +121,15 @@ def test_files_of_older_schemas_read_alike(engine: Engine, engine_warehouse: Pat
 
 
 def test_what_cannot_be_read_so_says_why(engine: Engine, engine_warehouse: Path) -> None:
-    """And is read by Paimon's own library, unless an option came after it."""
-    reasons = {
-        ("paimon library", "merge-engine partial-update"): {"merge-engine": "partial-update"},
-        ("python source", "deletion-vectors.merge-on-read is true"): {
-            "deletion-vectors.merge-on-read": "true"
-        },
-    }
-    for number, ((way, reason), options) in enumerate(reasons.items()):
-        name = f"native.other{number}"
-        create_table(
-            engine_warehouse, name, ORDERS, primary_keys=["order_id"], options={"bucket": "1", **options}
-        )
-        commit(engine_warehouse, name, orders(1, 3, "a"))
-        explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-        assert explained.startswith(f"scan: {way} ({reason}) {name} at snapshot.1, ")
-        found = read_natively(engine, f"SELECT * FROM {name}", way)
-        assert found == in_order(read_rows(engine_warehouse, name))
+    """And is read by Paimon's own library."""
+    name, way = "native.other", "paimon library"
+    options = {"bucket": "1", "merge-engine": "partial-update"}
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["order_id"], options=options)
+    commit(engine_warehouse, name, orders(1, 3, "a"))
+    explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
+    assert explained.startswith(f"scan: {way} (merge-engine partial-update) {name} at snapshot.1, ")
+    found = read_natively(engine, f"SELECT * FROM {name}", way)
+    assert found == in_order(read_rows(engine_warehouse, name))
 
 
 def test_rows_are_counted_without_a_look_at_files(engine: Engine, engine_warehouse: Path) -> None:
@@ -154,7 +146,7 @@ def test_rows_are_counted_without_a_look_at_files(engine: Engine, engine_warehou
     # Of merged rows the keys are read.
     scans = {reading.table: reading.scan for reading in answer.readings}
     assert scans == {"native.counted": "metadata", "native.merged": "native"}
-    with by_pypaimon(engine):
+    with by_library(engine):
         assert rows(engine, sql) == answer.rows
     for path in [
         *data_files(engine_warehouse, "native.counted"),

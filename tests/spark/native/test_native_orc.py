@@ -38,7 +38,7 @@ def test_runs_that_overlap_are_merged_natively(engine: Engine, engine_warehouse:
     assert len(agreed(engine, f"SELECT * FROM {name} LIMIT 400")) == 307
 
 
-def test_dates_of_the_old_calendar_are_left_to_the_python_source(
+def test_dates_of_the_old_calendar_are_left_to_the_library(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
     """Spark would move them by days. That there are none only statistics can say."""
@@ -79,7 +79,7 @@ def test_columns_go_by_their_names(
         assert ask(engine, "RESET orc.force.positional.evolution").finish
 
 
-def test_rows_that_share_a_number_are_left_to_the_python_source(
+def test_rows_that_share_a_number_are_left_to_the_library(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
     """Two writers at once number their rows alike, and compaction brings them into one file."""
@@ -103,7 +103,7 @@ def test_rows_that_share_a_number_are_left_to_the_python_source(
     assert explained.startswith("scan: paimon library (rows of orc files share sequence numbers) ")
 
 
-def test_a_file_of_which_little_is_left_is_left_to_the_python_source(
+def test_a_file_of_which_little_is_left_is_left_to_the_library(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
     """Of 70,000 versions of one key one is left: its file has a number that lies far from the next one's."""

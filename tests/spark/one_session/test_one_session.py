@@ -144,7 +144,7 @@ def _judge(
 def _change_settings(random: Random, engine: Engine) -> None:
     setting, value = random.choice(
         [
-            (SCAN, random.choice(["auto", "auto", "library", "python"])),
+            (SCAN, random.choice(["auto", "auto", "library", "library"])),
             (LOCAL_BYTES, random.choice(["0", str(1 << 30)])),
             ("spark.sql.session.timeZone", random.choice(ZONES)),
         ]

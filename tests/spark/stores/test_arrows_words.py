@@ -7,7 +7,7 @@ import time
 import pytest
 
 from paimark.core.spark.datasource.file_io import file_io
-from paimark.core.spark.engine.failures import sentences
+from paimark.core.spark.engine.failures import failed
 from paimark.core.spark.stores.failures import explain_arrow
 
 KEYS = {"s3.access-key": "a", "s3.secret-key": "b", "s3.region": "us-east-1"}
@@ -40,10 +40,9 @@ def test_time_limits_of_the_options_count() -> None:
     ],
 )
 def test_what_arrows_client_says_is_told(error: str, more: str, message: str, hint: str) -> None:
-    said = f"Traceback (most recent call last):\n  File x\nOSError: {SAID.format(error, more)}\n"
-    told = sentences(said)
-    assert told[0] == f"s3://lake can't be read: {message}"
-    assert told[1].startswith(hint)
+    told = failed(OSError(SAID.format(error, more)), "", {})
+    assert told.message == f"s3://lake can't be read: {message}"
+    assert told.hint.startswith(hint)
 
 
 def test_other_words_are_left_as_they_are() -> None:

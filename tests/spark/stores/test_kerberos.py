@@ -13,7 +13,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
-from tests.spark.engine_fixture import Answer, ask, by_pypaimon, in_order
+from tests.spark.engine_fixture import Answer, ask, by_library, in_order
 from tests.spark.stores.engines import upload
 from tests.storage.hadoop.conftest import secure
 from tests.storage.hadoop.secure_server import SecureHdfs
@@ -44,11 +44,11 @@ def on_secure(
 
 
 def all_ways(engine: Engine) -> None:
-    """By Spark's own readers, and by pypaimon."""
+    """By Spark's own readers, and by Paimon's library."""
     answers: list[Answer] = [ask(engine, SQL)]
-    with by_pypaimon(engine):
+    with by_library(engine):
         answers.append(ask(engine, SQL))
-    assert [answer.readings[0].scan for answer in answers] == ["native", "python source"]
+    assert [answer.readings[0].scan for answer in answers] == ["native", "paimon library"]
     first, second = (in_order(answer.rows) for answer in answers)
     assert first == second and len(first) == 8
 

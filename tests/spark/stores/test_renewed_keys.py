@@ -14,7 +14,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
-from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
+from tests.spark.engine_fixture import ask, by_library, in_order, rows
 from tests.spark.standalone import SPARING, standalone
 from tests.spark.stores.engines import engine_on, store_jars
 from tests.spark.stores.faulty import Door
@@ -102,11 +102,11 @@ def test_on_a_cluster(keys: Keys, store_jars: Path, warehouse_template: Path, tm
 
 def check_renewal(keys: Keys, engine: Engine) -> None:
     rows(engine, "CREATE TEMPORARY VIEW old AS SELECT * FROM shop.orders VERSION AS OF 2")
-    with by_pypaimon(engine):
-        rows(engine, "CREATE TEMPORARY VIEW by_python AS SELECT * FROM shop.orders VERSION AS OF 2")
+    with by_library(engine):
+        rows(engine, "CREATE TEMPORARY VIEW by_others AS SELECT * FROM shop.orders VERSION AS OF 2")
         rows(engine, "CACHE TABLE kept AS SELECT * FROM shop.orders VERSION AS OF 3")
     before = read(engine)
-    viewed = {view: in_order(rows(engine, f"SELECT * FROM {view}")) for view in ("by_python", "kept")}
+    viewed = {view: in_order(rows(engine, f"SELECT * FROM {view}")) for view in ("by_others", "kept")}
     lookup = rows(engine, LOOKUP)
     keys.end()
     for sql in (*QUERIES, LOOKUP, UNREAD):
@@ -119,14 +119,14 @@ def check_renewal(keys: Keys, engine: Engine) -> None:
         assert read(engine) == before
         assert {name for name, _ in keys.door.served} == {key}
         assert any("Hadoop" in client for _, client in keys.door.served)
-        assert in_order(rows(engine, "SELECT * FROM by_python")) == viewed["by_python"]
+        assert in_order(rows(engine, "SELECT * FROM by_others")) == viewed["by_others"]
         assert {name for name, _ in keys.door.served} == {key}
         keys.door.served.clear()
         assert in_order(rows(engine, "SELECT * FROM kept")) == viewed["kept"]
         assert not keys.door.served
     assert rows(engine, LOOKUP) == lookup
     merged = rows(engine, UNREAD)
-    with by_pypaimon(engine):
+    with by_library(engine):
         assert in_order(rows(engine, UNREAD)) == in_order(merged)
     assert not [each for each in rows(engine, "SET -v") if "of-third" in repr(each)]
 

@@ -21,7 +21,8 @@ import pytest
 from msgspec.structs import replace
 
 from paimark.core.errors import PaimarkError
-from paimark.core.spark.launch.jvm import kill_descendants, kill_workers
+from paimark.core.spark.launch import jvm
+from paimark.core.spark.launch.jvm import kill_descendants
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows
@@ -67,6 +68,14 @@ def feed(inbox: Path, numbers: range) -> None:
         path = inbox / f".{number}"
         path.write_text("\n".join(lines))
         path.rename(inbox / f"{number}.json")
+
+
+def kill_workers(java: int) -> None:
+    """Kill the workers that this Java process's daemons have forked; the daemons fork others on demand."""
+    children = jvm._children()
+    for worker in (worker for daemon in children[java] for worker in children[daemon]):
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
 
 
 @pytest.mark.long

@@ -7,11 +7,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import paimark
 from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import create_table
-from tests.spark.engine_fixture import ask, by_pypaimon, rows
+from tests.spark.engine_fixture import by_library, rows
 from tests.spark.writing.test_insert import agreed
 
 ROW = pa.struct([pa.field("a", pa.int32(), nullable=False), pa.field("b", pa.string())])
@@ -48,12 +49,12 @@ def test_required_fields_are_written_as_stock_reads_them(
     assert sorted(judge.rows(engine_warehouse, name)) == WRITTEN
     whole = f"SELECT k, to_json(struct(r, s, l, m)) AS j FROM {name} ORDER BY k"
     natively = rows(engine, whole)
-    with by_pypaimon(engine):
-        if file_format == "orc":
-            refused = ask(engine, whole).failure
-            assert "which ORC files don't tell" in refused.message and "jars fetch" in refused.hint
-        else:
-            assert rows(engine, whole) == natively
+    with by_library(engine):
+        assert rows(engine, whole) == natively
+    if file_format == "orc":
+        with pytest.raises(paimark.Refused, match="which ORC files don't tell") as refused:
+            paimark.open(str(engine_warehouse)).table(name).at().to_arrow()
+        assert "jars fetch" in refused.value.hint
     assert [row["k"] for row in natively] == [1, 2]
 
 

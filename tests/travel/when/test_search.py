@@ -1,4 +1,4 @@
-"""The search by halves: what it counts, and what it says of holes, rows that come and go, and expiries."""
+"""The binary search: what it counts, and what it says of holes, rows that come and go, and expiries."""
 
 from __future__ import annotations
 

@@ -456,3 +456,24 @@ async def test_a_question_about_a_long_text_can_be_read_to_its_end(warehouse: Pa
         await console.sees("line 59 of the statement", "▸[ Cancel ]")
         await console.press("up", "j", "k")
         await console.sees("more lines below (j)")
+
+
+async def test_an_action_chosen_by_its_name_asks_for_one_of_several_arguments(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.burst("colon", *"unprotect", "enter")
+        await console.sees("What to protect is missing. Give `tag`, `savepoint` or `branch`", "[ Cancel ]")
+        assert "failed" not in console.text
+        await console.press(*"v2")
+        await console.sees("tag           v2")
+
+
+async def test_a_field_with_a_value_says_what_else_it_takes(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_orders(warehouse) as console:
+        await console.press("3", "j", "m")
+        await console.sees("merge-branch · shop.orders", "[ Close ]")
+        assert "Who wins" not in console.text
+        await console.press("e", "tab", "tab")
+        await console.sees("on_conflict   fail", "Who wins: fail (nobody), branch or main")
+        await console.press("shift+tab")
+        await console.loses("Who wins")

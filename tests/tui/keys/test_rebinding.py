@@ -139,7 +139,7 @@ def test_sentences_name_the_keys_there_are(scopes: list[Scope]) -> None:
 
 
 def test_sentences_name_keys_bound_anew(scopes: list[Scope]) -> None:
-    marks = [Mark(RequestedVersion(version="1")), Mark(RequestedVersion(version="2"))]
+    marks = [Mark(RequestedVersion(version="v1"), 1), Mark(RequestedVersion(version="v2"), 2)]
     assert "D shows the difference, s t x act" in marked_words(marks)
     take_keys(first_keys(keymap_of({"browse.diff": "f11", "act.tag": "ctrl+n"}, scopes)))
     try:

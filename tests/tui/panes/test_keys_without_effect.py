@@ -33,22 +33,28 @@ async def test_a_key_of_other_tabs_says_which_they_are(warehouse: Path) -> None:
             ("2", "v", "v shows a branch: on 3 Branches"),
             ("3", "less_than_sign", "< shows the schema before: on 5 Schema"),
             ("4", "ctrl+r", "ctrl+r runs the statement: on 6 Query"),
+            ("4", "H", "H tells what happened to a row: on 6 Query"),
         ):
             await console.press(tab, pressed)
             await console.sees(said)
 
 
+async def test_a_key_for_a_result_says_so_beside_the_query_pane(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("6")
+        await console.sees("[6 Query]")
+        await console.press("escape", "escape")
+        for pressed, said in (("H", "H tells what happened to a row"), ("E", "E edits rows")):
+            console.app.browse.key_bar.hush()
+            await console.press(pressed)
+            await console.sees(f"{said}: go to one in the result")
+
+
 def test_every_key_of_one_tab_only_is_told_in_words() -> None:
     ids = {each.id for keys in KEYS_OF_TABS.values() for each in keys if isinstance(each, Binding)}
     typed = {each for each in ids if each and each.startswith("editor.")}
-    # Each of these pane has, or the query pane's rows.
-    assert ids - typed - _DOES.keys() == {
-        "query.cell",
-        "query.row",
-        "query.blame",
-        "query.change",
-        "query.leave",
-    }
+    # Each pane has these.
+    assert ids - typed - _DOES.keys() == {"query.cell", "query.leave"}
 
 
 @pytest.mark.parametrize(("pressed", "said"), [

@@ -93,6 +93,12 @@ async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) 
         await console.sees("[2 Savepoints]")
 
 
+async def test_only_keys_that_act_on_what_is_marked_are_told(warehouse: Path) -> None:
+    async with at_orders(warehouse, (120, 40)) as console:
+        await console.press("space", "j", "space")
+        await console.sees("Marked snapshot.5 and snapshot.4: D shows the difference, s t act on both")
+
+
 async def test_what_one_snapshot_changed_is_a_key_away(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
         await console.press("j", "equals_sign")

@@ -65,7 +65,7 @@ async def test_rows_say_what_x_frees_and_x_opens_that_plan(forked: Path) -> None
         for kind, name, title in (
             ("branch", "fix", "Delete branch fix of shop.orders"),
             ("savepoint", "savepoint.1", "Delete savepoint 1 of shop.orders"),
-            ("tag", "mine", "Delete tag mine of shop.orders"),
+            ("tag", "mine", "Delete tag mine of branch fix of shop.orders"),
         ):
             await go_to(console, pane, kind, name)
             await console.press("x")

@@ -85,6 +85,20 @@ async def test_no_key_is_lost_while_a_dialog_opens(warehouse: Path) -> None:
             await console.loses("create-tag")
 
 
+async def test_a_key_pressed_twice_is_no_text_of_what_it_opens_and_a_word_is(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.burst("t", "t", "t", "enter")
+        await console.sees("create-tag · shop.orders", "Fill in: name")
+        await console.press("escape")
+        await console.loses("create-tag")
+        await console.burst("t", *"tt1", "enter")
+        await console.sees("Tag snapshot 5 of main of shop.orders as tt1")
+        await console.press("escape")
+        await console.burst("slash", "slash", "enter")
+        await console.until(lambda: not console.app.screen.query(FilterLine))
+        assert console.app.browse.snapshots.grid.order.text == ""
+
+
 async def test_keys_after_a_filters_enter_are_keys_and_before_it_text(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
         await console.burst("slash", "2", "enter", "4")

@@ -42,7 +42,7 @@ class RunSheet(Protocol):
     def database(self) -> str | None: ...
     def began(self, run: TextRun) -> None: ...
     def ended(self, run: TextRun) -> None: ...
-    def text_ran(self, text: str) -> None: ...
+    def planned_ran(self, run: TextRun) -> None: ...
     def show(self, result: QueryResult) -> None: ...
     def changed(self) -> None: ...
 
@@ -81,7 +81,7 @@ class SheetRuns:
         if run.is_single and (called := self._planned(script[0].statement)) is not None:
             # Its dialog shows what comes of it.
             sql = script[0].statement.sql
-            await self._sheet.desk.plan_call(called, partial(self._keep_planned, sql))
+            await self._sheet.desk.plan_call(called, sql, partial(self._keep_planned, run))
             return
         self._begin(run)
         await self._go_on(run)
@@ -92,9 +92,10 @@ class SheetRuns:
         if run is None or not run.awaits_look:
             return False
         run.awaits_look = False
-        called = self._planned(run.script[run.number - 1].statement)
+        statement = run.script[run.number - 1].statement
+        called = self._planned(statement)
         assert called is not None
-        await self._sheet.desk.plan_call(called, partial(self._closed, run))
+        await self._sheet.desk.plan_call(called, statement.sql, partial(self._closed, run))
         return True
 
     def cancel(self) -> bool:
@@ -153,7 +154,8 @@ class SheetRuns:
         if called is None:
             self._execute_next(run)
         elif run.number == 1 or self._is_attended:
-            await self._sheet.desk.plan_call(called, partial(self._closed, run))
+            sql = following.statement.sql
+            await self._sheet.desk.plan_call(called, sql, partial(self._closed, run))
         else:
             run.awaits_look = True
             self._widget.post_message(StatusShown(run.how_far(""), "warn"))
@@ -189,11 +191,14 @@ class SheetRuns:
 
     # Plans
 
-    def _keep_planned(self, sql: str, change: RunningChange | None) -> None:
-        """Add a statement that a dialog has run to the history."""
-        if change is not None:
-            keep_statement(sql, "begun" if change.outcome is None else "done")
-            self._sheet.text_ran(sql)
+    def _keep_planned(self, run: TextRun, change: RunningChange | None) -> None:
+        """Add a statement that a dialog has run to the history, and show what came of it."""
+        if change is None:
+            return
+        keep_statement(run.script[0].statement.sql, "begun" if change.outcome is None else "done")
+        run.leave_to(change)
+        self.last, self._sheet.result = run, None
+        self._sheet.planned_ran(run)
 
     def _closed(self, run: TextRun, change: RunningChange | None) -> None:
         """The plan's dialog has been closed."""

@@ -237,10 +237,14 @@ class QuerySheet(Column):
         await self._runs.start(text, base)
 
     def began(self, run: TextRun) -> None:
+        self._job.begin(run.title, lambda: run.how_far(self.room.state))
+        self.planned_ran(run)
+
+    def planned_ran(self, run: TextRun) -> None:
+        """Show no longer what was run before; a change has its own job."""
         self._hint = None
         self.text_ran(run.text)
         self.grid.show(ArrowRows(), ())
-        self._job.begin(run.title, lambda: run.how_far(self.room.state))
         self.changed()
 
     def ended(self, run: TextRun) -> None:

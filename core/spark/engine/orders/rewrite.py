@@ -224,7 +224,7 @@ def _scan(session: EngineSession, order: Order, version: Version) -> Scan:
     # All versions are read with one schema: columns are matched by id, not by name.
     schema = version.schema or order.schema
     options = TableSchema.from_json(schema.encode(), "the schema").options
-    require_obeyed(order.table, options, version.branch, "root", by_library=session.library.is_wanted)
+    require_obeyed(order.table, options, version.branch, "root", by_library=True)
     root = parse_table_name(order.table).root(version.branch)
     return replace(session.warehouse.scan(root, version.snapshot, schema), only=version.only)
 

@@ -40,8 +40,6 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
     private static final String REGISTERED = "paimark_python";
     /** The option that says that the library may read the table. */
     private static final String JAVA = "java";
-    /** The option with a whole scan, for Python's reader. */
-    private static final String SCAN = "scan";
     /** In which Spark tells such a source of partitionBy. */
     private static final String PARTITIONED = "__partition_columns";
 
@@ -150,8 +148,7 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
             Python named = new Python();
-            ScanBuilder found = named.isOfStream() || options.containsKey(SCAN) ? null
-                    : SourceRead.begin(named, columns, options);
+            ScanBuilder found = named.isOfStream() ? null : SourceRead.begin(named, columns, options);
             return found != null ? found : ((SupportsRead) python).newScanBuilder(options);
         }
     }

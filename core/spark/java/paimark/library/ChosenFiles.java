@@ -22,11 +22,16 @@ import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.DataTypeChecks;
 import org.apache.paimon.types.DecimalType;
 import org.apache.paimon.utils.SerializationUtils;
+import org.apache.spark.sql.catalyst.InternalRow;
 
-/** A question for the rows with some values, and the few files that may have them: {@code library/lookups.py}. */
+/** A question for the rows with some values, or for the first rows, and where these are: {@code library/lookups.py}. */
 final class ChosenFiles {
     private static final ObjectMapper JSON = new ObjectMapper();
 
+    /** More files are not opened in one process. */
+    private static final int MOST_FILES = 64;
+
+    private final LibraryTable opened;
     private final FileStoreTable table;
     private final JsonNode question;
     /** Those that files may be asked too. */
@@ -35,8 +40,9 @@ final class ChosenFiles {
     /** Rows of a key are in its order: after these there is none. */
     private final List<Predicate> past = new ArrayList<>();
 
-    ChosenFiles(FileStoreTable table, String question) throws IOException {
-        this.table = table;
+    ChosenFiles(LibraryTable opened, String question) throws IOException {
+        this.opened = opened;
+        table = opened.table;
         this.question = JSON.readTree(question);
         PredicateBuilder builder = new PredicateBuilder(table.rowType());
         List<String> keys = table.schema().trimmedPrimaryKeys();
@@ -65,14 +71,37 @@ final class ChosenFiles {
                 table,
                 SparkTypes.of(table.rowType()),
                 columns,
-                PredicateBuilder.and(all),
-                ofFiles.isEmpty() ? null : PredicateBuilder.and(ofFiles),
-                past.isEmpty() ? null : PredicateBuilder.and(past),
+                allOf(all),
+                allOf(ofFiles),
+                allOf(past),
                 question.get("most_rows").asLong(),
                 question.get("most_bytes").asLong());
     }
 
-    List<Split> splits() throws IOException {
+    /** The rows that are asked for, as they are found. Null if there are too many, or too many have to be looked at. */
+    List<InternalRow> found(FewRows rows) throws IOException {
+        List<Split> splits = question.has("splits") ? splits() : planned();
+        if (splits == null) {
+            return null;
+        }
+        return question.has("first") ? rows.first(splits, question.get("first").asInt()) : rows.of(splits);
+    }
+
+    /** The splits that the library itself finds; null if they have too many files. */
+    private List<Split> planned() {
+        int files = 0;
+        List<Split> splits = opened.splits(allOf(all));
+        for (Split split : splits) {
+            files += split instanceof DataSplit ? ((DataSplit) split).dataFiles().size() : 1;
+        }
+        return files > MOST_FILES ? null : splits;
+    }
+
+    private static Predicate allOf(List<Predicate> conditions) {
+        return conditions.isEmpty() ? null : PredicateBuilder.and(conditions);
+    }
+
+    private List<Split> splits() throws IOException {
         List<Split> splits = new ArrayList<>();
         for (JsonNode each : question.get("splits")) {
             List<DataFileMeta> files = new ArrayList<>();

@@ -3,6 +3,7 @@ package paimark.library;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -54,9 +55,9 @@ final class FewRows {
     private volatile boolean isStopped;
 
     /**
-     * Rows have the columns {@code shown}, with values in those that are {@code needed}. {@code ofFiles} is the part of
-     * the condition by which the library leaves out rows of files without looking at them. In files that are merged,
-     * no row comes after one that is {@code past} all; null: rows have no order.
+     * Rows have the columns {@code shown}, with values in those that are {@code needed}. {@code condition} null: any
+     * row. {@code ofFiles} is the part of it by which the library leaves out rows of files without looking at them. In
+     * files that are merged, no row comes after one that is {@code past} all; null: rows have no order.
      */
     FewRows(
             FileStoreTable table,
@@ -72,13 +73,19 @@ final class FewRows {
         this.ofFiles = ofFiles;
         rows = new AtomicLong(mostRows);
         bytes = new AtomicLong(mostBytes);
-        Set<String> columns = PredicateVisitor.collectFieldNames(condition);
-        columns.addAll(needed);
+        Set<String> columns = new HashSet<>(needed);
+        if (condition != null) {
+            columns.addAll(PredicateVisitor.collectFieldNames(condition));
+        }
         List<DataField> all = table.rowType().getFields();
         read = new RowType(all.stream().filter(each -> columns.contains(each.name())).collect(Collectors.toList()));
         int[] places = all.stream().mapToInt(each -> read.getFieldIndex(each.name())).toArray();
-        ofRows = PredicateBuilder.transformFieldMapping(condition, places).get();
-        this.past = past == null ? null : PredicateBuilder.transformFieldMapping(past, places).get();
+        ofRows = mapped(condition, places);
+        this.past = mapped(past, places);
+    }
+
+    private static Predicate mapped(Predicate condition, int[] places) {
+        return condition == null ? null : PredicateBuilder.transformFieldMapping(condition, places).get();
     }
 
     /** Makes a running {@code of} fail. Any thread may call this. */
@@ -90,10 +97,10 @@ final class FewRows {
     List<InternalRow> of(List<Split> splits) throws IOException {
         List<Future<List<InternalRow>>> parts = new ArrayList<>();
         for (Split split : splits.subList(Math.min(1, splits.size()), splits.size())) {
-            parts.add(READERS.submit(() -> read(split)));
+            parts.add(READERS.submit(() -> read(split, Integer.MAX_VALUE)));
         }
         try {
-            List<InternalRow> found = splits.isEmpty() ? new ArrayList<>() : read(splits.get(0));
+            List<InternalRow> found = splits.isEmpty() ? new ArrayList<>() : read(splits.get(0), Integer.MAX_VALUE);
             for (Future<List<InternalRow>> part : parts) {
                 found.addAll(part.get());
             }
@@ -107,11 +114,22 @@ final class FewRows {
         }
     }
 
-    private List<InternalRow> read(Split split) throws IOException {
+    /** The first {@code most} rows, of one split after the other; null if too many have to be looked at. */
+    List<InternalRow> first(List<Split> splits, int most) throws IOException {
+        List<InternalRow> found = new ArrayList<>();
+        for (Split split : splits) {
+            if (found.size() < most && rows.get() >= 0) {
+                found.addAll(read(split, most - found.size()));
+            }
+        }
+        return rows.get() < 0 ? null : found;
+    }
+
+    private List<InternalRow> read(Split split, int most) throws IOException {
         List<InternalRow> found = new ArrayList<>();
         RowValues.Row row = new RowValues.Row(read);
         UnsafeProjection projection = projection();
-        boolean isSorted = past != null && !((DataSplit) split).rawConvertible();
+        boolean isSorted = past != null && split instanceof DataSplit && !((DataSplit) split).rawConvertible();
         try (SplitRows source = new SplitRows(table, read, ofFiles, false, List.of(split))) {
             RecordReader.RecordIterator<org.apache.paimon.data.InternalRow> batch;
             while (rows.get() >= 0 && (batch = source.nextBatch()) != null) {
@@ -123,13 +141,16 @@ final class FewRows {
                     if (isSorted && past.test(each)) {
                         return found;
                     }
-                    if (ofRows.test(each)) {
+                    if (ofRows == null || ofRows.test(each)) {
                         UnsafeRow made = projection.apply(row.of(each)).copy();
                         if (bytes.addAndGet(-made.getSizeInBytes()) < 0) {
                             // Not too many for all questions of this kind: rows of other keys may be smaller.
                             throw new IOException("the rows are too big to be kept");
                         }
                         found.add(made);
+                        if (found.size() == most) {
+                            return found;
+                        }
                         if (found.size() > MOST_FOUND) {
                             rows.set(-1);
                         }

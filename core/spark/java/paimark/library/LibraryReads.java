@@ -85,15 +85,15 @@ public final class LibraryReads {
     }
 
     /**
-     * The rows with some values, in files that Python has chosen: {@code ChosenFiles} describes the question. Null if
-     * too many rows are found, or have to be looked at.
+     * The rows with some values, or the first rows: {@code ChosenFiles} describes the question. Null if too many rows
+     * are found, or have to be looked at.
      */
     public Dataset<Row> few(LibraryTable table, String question) throws IOException {
-        ChosenFiles chosen = new ChosenFiles(table.table, question);
+        ChosenFiles chosen = new ChosenFiles(table, question);
         FewRows rows = chosen.rows();
         current = rows;
         try {
-            List<InternalRow> found = rows.of(chosen.splits());
+            List<InternalRow> found = chosen.found(rows);
             if (found == null) {
                 return null;
             }

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -17,36 +12,9 @@ import pytest
 import paimark
 from paimark.core.cli.main import run
 from tests.paimon import commit, create_table, open_table
+from tests.spark.lake.foreign_spark import ForeignSpark
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("price", pa.float64())])
-ROOT = Path(__file__).parents[3]
-# Reads the queries of its input, and prints for each its rows as JSON, or its error. `APPEND t name value`
-# writes the rows of a table to it again, with an option. `others(id)` is a commit of a row with that id by
-# somebody else, to the table `k`, while a statement runs.
-PROGRAM = """
-import json, sys
-from pyspark.sql import SparkSession
-settings, queries = json.load(sys.stdin)
-place = sys.argv[1]
-spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
-def others(number):
-    import pyarrow as pa
-    from tests.paimon import commit
-    commit(place, "shop.k", pa.table({"id": [number], "price": [0.5]}))
-    return 5.0
-spark.udf.register("others", others, "double")
-for query in queries:
-    try:
-        if query.startswith("APPEND "):
-            _, table, name, value = query.split()
-            spark.table(table).writeTo(table).option(name, value).append()
-            rows = []
-        else:
-            rows = [row.asDict() for row in spark.sql(query).collect()]
-        print("ANSWER", json.dumps(rows, default=str))
-    except Exception as error:
-        print("ANSWER", json.dumps(str(error).strip().splitlines()[0]))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -74,34 +42,7 @@ VERSIONS = ("savepoint.1", "snapshot.2", "3", "v3", "5", "snapshot.5", "6", "SNA
 WRONG = ("savepoint.7", "snapshot.1", "1", "nothing", "../v3", "")
 
 
-def answers(place: Path, queries: list[str], *, read_only: bool = False) -> list[Any]:
-    settings = paimark.open(place, read_only=read_only).spark_settings("lake")
-    settings |= {
-        "spark.ui.enabled": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.driver.memory": "1g",
-    }
-    environment = {
-        name: text for name, text in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))
-    }
-    environment |= {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(ROOT)}
-    environment |= {"SPARK_CONF_DIR": os.environ["SPARK_CONF_DIR"], "SPARK_LOCAL_IP": "127.0.0.1"}
-    told = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(place)],
-        input=json.dumps([settings, queries]),
-        env=environment,
-        cwd=place.parent,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    found = [json.loads(line[7:]) for line in told.stdout.splitlines() if line.startswith("ANSWER ")]
-    assert len(found) == len(queries), told.stderr[-4000:]
-    return found
-
-
-def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
+def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is_long: bool) -> None:
     orders = paimark.open(lake).table("shop.orders")
     every = 1 if is_long else 3
     times = [each.commit_time for each in orders.snapshots()] + [each.commit_time for each in orders.tags()]
@@ -136,16 +77,8 @@ def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
         "CREATE TABLE lake.shop.mine (id INT)",
         "SELECT * FROM lake.shop.orders FOR SYSTEM_TIME FROM 1 TO 2",
     ]
-    # The same text may mean something else later.
-    moment, later = "SELECT unix_seconds(TIMESTAMP '2026-05-01 00:00:00') AS s", "SELECT * FROM later"
-    again = [later, "CREATE TEMPORARY VIEW later AS SELECT 1 AS one", later]
-    again += ["SET TIME ZONE 'UTC'", moment, "SET TIME ZONE '+09:00'", moment]
     before = sorted(path for path in lake.rglob("*"))
-    found = answers(lake, [*queries, *refused, *again], read_only=True)
-    missing, _, there, _, [first], _, [second] = found[-len(again) :]
-    assert "cannot be found" in missing and there == [{"one": 1}]
-    assert first["s"] - second["s"] == 9 * 3600
-    del found[-len(again) :]
+    found = foreign_spark.answers(lake, [*queries, *refused], read_only=True)
     assert sorted(path for path in lake.rglob("*")) == before
     for state, clause, rows in zip(states, clauses, found, strict=False):
         assert rows == state.to_arrow().sort_by("id").to_pylist(), clause
@@ -172,12 +105,21 @@ def test_it_reads_what_paimark_reads(lake: Path, is_long: bool) -> None:
     assert all("with `paimark`" in told for told in found[-3:-1]), found[-3:-1]
 
 
-def test_statements_write_and_change_rows_there(tmp_path: Path) -> None:
+def test_the_same_text_may_mean_something_else_later(foreign_spark: ForeignSpark, lake: Path) -> None:
+    moment, later = "SELECT unix_seconds(TIMESTAMP '2026-05-01 00:00:00') AS s", "SELECT * FROM later"
+    asked = [later, "CREATE TEMPORARY VIEW later AS SELECT 1 AS one", later]
+    asked += ["SET TIME ZONE 'UTC'", moment, "SET TIME ZONE '+09:00'", moment]
+    missing, _, there, _, [first], _, [second] = foreign_spark.answers(lake, asked)
+    assert "cannot be found" in missing and there == [{"one": 1}]
+    assert first["s"] - second["s"] == 9 * 3600
+
+
+def test_statements_write_and_change_rows_there(foreign_spark: ForeignSpark, tmp_path: Path) -> None:
     create_table(tmp_path, "shop.k", SCHEMA, primary_keys=["id"], options={"bucket": "1"})
     days = pa.schema([("id", pa.int32()), ("price", pa.decimal128(6, 2)), ("day", pa.date32())])
     create_table(tmp_path, "shop.a", days, partition_keys=["day"])
     k, a = (paimark.open(tmp_path).table(f"shop.{name}") for name in "ka")
-    found = answers(
+    found = foreign_spark.answers(
         tmp_path,
         [
             "INSERT INTO lake.shop.k SELECT id, id FROM range(6)",

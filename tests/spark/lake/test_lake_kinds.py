@@ -11,7 +11,8 @@ import pyarrow as pa
 import paimark
 from tests.interop.judge import Judge
 from tests.paimon import create_table
-from tests.spark.library.test_lake_catalog import SCHEMA, answers
+from tests.spark.lake.foreign_spark import ForeignSpark
+from tests.spark.lake.test_lake_catalog import SCHEMA
 
 _PAIR = pa.struct([("a", pa.int32()), ("b", pa.int32())])
 _NESTED = pa.schema([pa.field("k", pa.int32(), nullable=False), ("pair", _PAIR), ("pairs", pa.list_(_PAIR))])
@@ -63,7 +64,7 @@ KINDS: dict[str, tuple[dict[str, str], str, list[str], list[str], list[str]]] = 
 OFTEN = ("crossing", "marked")
 
 
-def test_kinds_of_tables(tmp_path: Path, judge: Judge, is_long: bool) -> None:
+def test_kinds_of_tables(foreign_spark: ForeignSpark, tmp_path: Path, judge: Judge, is_long: bool) -> None:
     kinds = {name: kind for name, kind in KINDS.items() if is_long or name in OFTEN}
     create_table(tmp_path, "shop.nested", _NESTED, primary_keys=["k"], options={"bucket": "1"})
     statements = [
@@ -85,7 +86,7 @@ def test_kinds_of_tables(tmp_path: Path, judge: Judge, is_long: bool) -> None:
         table = f"lake.shop.{name}"
         statements.append(f"INSERT INTO {table} VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')")
         statements += [each.replace("{t}", table) for each in changes]
-    found = answers(tmp_path, [each.removeprefix("!") for each in statements])
+    found = foreign_spark.answers(tmp_path, [each.removeprefix("!") for each in statements])
     for statement, told in zip(statements, found, strict=True):
         assert isinstance(told, str) == statement.startswith("!"), (statement, told)
     assert found[3] == [{"b": 3, "many": [6]}]
@@ -97,7 +98,7 @@ def test_kinds_of_tables(tmp_path: Path, judge: Judge, is_long: bool) -> None:
             assert [" ".join(map(str, row)) for row in read] == rows, name
 
 
-def test_what_is_not_obeyed_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_obeyed_is_refused(foreign_spark: ForeignSpark, tmp_path: Path) -> None:
     create_table(tmp_path, "shop.k", SCHEMA, primary_keys=["id"], options={"bucket": "1"})
     create_table(tmp_path, "shop.two", _ROWS, partition_keys=["p"])
     place = paimark.open(tmp_path).spark_settings("lake")["spark.sql.catalog.lake.warehouse"]
@@ -134,7 +135,7 @@ def test_what_is_not_obeyed_is_refused(tmp_path: Path) -> None:
         ("EXPLAIN " + two.format("t.id = s.id") + only, None),
         ("CREATE TABLE lake.shop.mine (id INT)", "This catalog changes rows alone"),
     ]
-    found = answers(tmp_path, [statement for statement, _ in steps])
+    found = foreign_spark.answers(tmp_path, [statement for statement, _ in steps])
     for (statement, words), told in zip(steps, found, strict=True):
         assert isinstance(told, str) == (words is not None), (statement, told)
         assert (words or "") in str(told), (statement, told)

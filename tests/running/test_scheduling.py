@@ -1,0 +1,20 @@
+"""Tests that need the same Java go to the same process."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.running.scheduling import ACTIONS, ANOTHER_SPARK, NO_SPARK, QUERIES, kind_of
+
+
+@pytest.mark.parametrize(
+    ("file", "fixture", "role"),
+    [
+        ("tests/actions/merge/test_a.py", "engine: Engine", ACTIONS),
+        ("tests/spark/native/test_a.py", "engine: Engine", QUERIES),
+        ("tests/spark/native/test_a.py", "engine: Engine, spark_here: Spark", ANOTHER_SPARK),
+        ("tests/actions/merge/test_a.py", "warehouse: Path", NO_SPARK),
+    ],
+)
+def test_a_file_goes_to_the_process_that_has_its_fixtures(file: str, fixture: str, role: str) -> None:
+    assert kind_of(file, f"def test_a({fixture}) -> None:") == role

@@ -1,0 +1,1 @@
+"""A Spark that Paimark did not start, with a warehouse as its catalog."""
