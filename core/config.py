@@ -85,12 +85,12 @@ class Flags:
 class WarehouseContext(HidesSecrets, frozen=True, forbid_unknown_fields=True):
     """One `[contexts.NAME]` of the config file."""
 
-    warehouse: str
-    options: dict[str, str] = msgspec.field(default_factory=dict)
-    read_only: bool = False
-    spark_master: str | None = None
-    spark_conf: dict[str, str] = msgspec.field(default_factory=dict)
-    start: str = ""
+    warehouse: str  # a path or a URI
+    options: dict[str, str] = msgspec.field(default_factory=dict)  # storage and catalog options
+    read_only: bool = False  # every change is refused
+    spark_master: str | None = None  # Spark's master; null: Spark on this machine
+    spark_conf: dict[str, str] = msgspec.field(default_factory=dict)  # Spark settings
+    start: str = ""  # where the console opens; empty: where it was left
 
 
 class OwnCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,22 +99,22 @@ class OwnCommand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `run` is a program with its arguments, without a shell; `on` is the tab where the key works, empty for
     all; `read_only` says that it changes nothing."""
 
-    key: str
-    run: str | list[str]
-    description: str = ""
-    on: str = ""
-    confirm: bool = True
-    read_only: bool = False
+    key: str  # as Textual names it
+    run: str | list[str]  # a program with its arguments; no shell reads it
+    description: str = ""  # what the key bar calls it
+    on: str = ""  # the tab where the key works; empty: every one
+    confirm: bool = True  # it asks first
+    read_only: bool = False  # it changes nothing, so read-only mode lets it run
 
 
 class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    default_context: str | None = None
-    author: str = ""
-    resume: bool = True
-    keys: dict[str, str] = {}
-    mouse: bool = False
-    command: list[OwnCommand] = []
-    contexts: dict[str, WarehouseContext] = {}
+    default_context: str | None = None  # the context that is taken without `--context`
+    author: str = ""  # who makes the changes; empty: the user
+    resume: bool = True  # the console opens where it was left
+    keys: dict[str, str] = {}  # other keys, by the ids that `paimark keys` lists
+    mouse: bool = False  # the console takes the mouse
+    command: list[OwnCommand] = []  # programs on keys, each a `[[command]]`
+    contexts: dict[str, WarehouseContext] = {}  # the warehouses by name, each a `[contexts.NAME]`
 
 
 # The expected values of options in words: by the option's name, else by its type.

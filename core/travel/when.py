@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from paimark.core.errors import NotFound, UsageError
@@ -81,6 +81,72 @@ def _is_whole(words: Sequence[str]) -> bool:
         if depth < 0 or word == ";":
             return False
     return depth == 0
+
+
+# Words of a condition that is true of a row or not, whenever it is asked and whatever is beside the row.
+_OF_ROWS = frozenset(
+    (
+        *(
+            "AND",
+            "OR",
+            "NOT",
+            "IN",
+            "IS",
+            "NULL",
+            "LIKE",
+            "ILIKE",
+            "RLIKE",
+            "ESCAPE",
+            "BETWEEN",
+            "TRUE",
+            "FALSE",
+        ),
+        *(
+            "CASE",
+            "WHEN",
+            "THEN",
+            "ELSE",
+            "END",
+            "DISTINCT",
+            "FROM",
+            "CAST",
+            "AS",
+            "STRING",
+            "CHAR",
+            "VARCHAR",
+        ),
+        *(
+            "BOOLEAN",
+            "TINYINT",
+            "SMALLINT",
+            "INT",
+            "INTEGER",
+            "BIGINT",
+            "FLOAT",
+            "DOUBLE",
+            "DECIMAL",
+            "BINARY",
+        ),
+        *("DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "LOWER", "UPPER", "TRIM", "ABS", "COALESCE"),
+    )
+)
+# As a date or a time they are another one each time.
+_MOMENTS = ("now", "today", "tomorrow", "yesterday")
+
+
+def of_rows_alone(condition: str, columns: Collection[str]) -> bool:
+    """Whether the words of a condition are columns, literals, and what depends on nothing but these.
+
+    Not so `ts < now()` or `id IN (SELECT ...)`: they may be true of the same row in one version alone.
+    """
+    known, tokens = {each.lower() for each in columns}, tokenize(condition)
+    if any(token.kind == "string" and token.value.strip().lower().startswith(_MOMENTS) for token in tokens):
+        return False
+    return all(
+        token.upper in _OF_ROWS or (token.value.lower() in known and not following.startswith("("))
+        for token, following in zip(tokens, [*(each.text for each in tokens[1:]), ""], strict=True)
+        if token.is_name
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from paimark.core.actions.change.owner import Owner
 from paimark.core.actions.merge.history import MergeEvent
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, Taken
 from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.config import ConfigFile, OwnCommand, WarehouseContext
 from paimark.core.spark.streaming.commit_attempts import Attempt
 from paimark.core.spark.streaming.consumers import StreamConsumer
 from paimark.core.spark.streaming.offsets import StreamPosition
@@ -41,6 +42,7 @@ from paimark.core.table.records import Consumer, Point, Savepoint
 
 _CHECKOUT = Path(__file__).parents[2]
 FORMAT, ARCHITECTURE = _CHECKOUT / "docs/table-format.md", _CHECKOUT / "docs/architecture.md"
+CONFIGURATION = _CHECKOUT / "docs/configuration.md"
 EDITS = (Edits, MainEdit, MovedRoot, RowsEdit, HistoryEdit, MadeEdit, SchemaEdit)
 _KINDS: tuple[type[msgspec.Struct], ...] = (
     *(
@@ -71,11 +73,15 @@ _KINDS: tuple[type[msgspec.Struct], ...] = (
     ),
     *EDITS,
 )
+# What the config file may hold.
+CONFIGURED: dict[str, type[msgspec.Struct]] = {
+    kind.__name__: kind for kind in (ConfigFile, WarehouseContext, OwnCommand)
+}
 # What is written, by the name that the page gives it.
 WRITTEN: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in _KINDS}
 _TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 _TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
-_TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:\|.*\n)*", re.M)
+_TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:(?:\|.*\n)+(?:\n|\Z))?", re.M)
 _PACKAGES = re.compile(r"^<!-- packages -->\n\n(?:\|.*\n)*", re.M)
 _HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
@@ -89,9 +95,13 @@ def states() -> dict[str, type[msgspec.Struct]]:
 
 
 def with_fields(page: str) -> str:
-    """The page with each table as the code has it. `KeyError`: it describes what is not written."""
-    kinds = {**WRITTEN, **states()}
-    return _TABLE.sub(lambda found: f"{found[1]}{found[2]}{_table(kinds[found[1]])}", page)
+    """The page with each table as the code has it, also a new one below its mark.
+
+    `KeyError`: it describes what is not written.
+    """
+    kinds = {**WRITTEN, **CONFIGURED, **states()}
+    page = _TABLE.sub(lambda found: f"{found[1]}{found[2]}{_table(kinds[found[1]])}\n", page)
+    return page.removesuffix("\n") if page.endswith("|\n\n") else page
 
 
 def with_packages(page: str) -> str:
@@ -169,4 +179,5 @@ def _comment(lines: list[str], field: ast.AnnAssign) -> str:
 
 if __name__ == "__main__":
     FORMAT.write_text(with_fields(FORMAT.read_text()))
+    CONFIGURATION.write_text(with_fields(CONFIGURATION.read_text()))
     ARCHITECTURE.write_text(with_packages(ARCHITECTURE.read_text()))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from paimark.core.actions.savepoints.auto_savepoint import OPTION
 from paimark.core.config import _VARIABLES
 from paimark.core.spark.launch.session_settings import DEFAULTS
+from tests.packaging.tables import with_fields
 
 CHECKOUT = Path(__file__).parents[2]
 _PAGE = (CHECKOUT / "docs/configuration.md").read_text()
@@ -20,10 +22,16 @@ def test_every_setting_is_on_the_page() -> None:
     ]
     read = {name for text in texts for name in _SETTING.findall(text)}
     assert {*DEFAULTS} | {"paimark.verify-wait"} <= read
-    missing = [name for name in (*read, *_VARIABLES) if f"`{name}`" not in _PAGE and f"`{name}=" not in _PAGE]
+    missing = [
+        name for name in (*read, *_VARIABLES, OPTION) if f"`{name}`" not in _PAGE and f"`{name}=" not in _PAGE
+    ]
     assert not missing
 
 
 def test_the_page_says_what_holds_unless_it_is_set() -> None:
     for name, value in DEFAULTS.items():
         assert f"| `{name}` | `{value}`" in _PAGE
+
+
+def test_the_tables_of_the_config_file_are_made_from_the_code() -> None:
+    assert with_fields(_PAGE) == _PAGE, "run `make tables`"

@@ -26,12 +26,15 @@ _ROLES = (ACTIONS, QUERIES, ANOTHER_SPARK, NO_SPARK)
 # What a process takes when nothing of its own is left.
 _THEN = {ACTIONS: QUERIES, QUERIES: ACTIONS}
 _OF_ACTIONS = re.compile(r"tests/(actions|cli|faults|interop/actions|spark/repair|statements)/")
-# The fixtures that start Java for all tests of a process. A wrong guess costs time, and nothing else.
+# The fixtures that start Spark for all tests of a process. A wrong guess costs time, and nothing else.
 _ANOTHER = re.compile(
-    r"\b(spark_of_library|spark_here|foreign_spark|streaming|on_s3|cluster|remote|spark_judge)\b[:,)]"
-    r"|library\.ways"
+    r"\b(spark_of_library|spark_here|foreign_spark|streaming|on_s3|cluster|remote|spark_judge)\b\"?[:,)]"
+    r"|library\.ways|streaming\.sink"
 )
-_ENGINE = re.compile(r"\b(engine|judge)\b[:,)]|with_engine")
+_ENGINE = re.compile(r"\bengine\b[:,)]|with_engine")
+# There the context of an action has the engine.
+_WITH_CONTEXT = re.compile(r"tests/interop/")
+_CONTEXT = re.compile(r"\bcontext\b[:,)]")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -79,6 +82,6 @@ def kind_of(file: str, text: str) -> str:
     """The role of the processes that a file of this text is for."""
     if _ANOTHER.search(text):
         return ANOTHER_SPARK
-    if _ENGINE.search(text):
+    if _ENGINE.search(text) or (_WITH_CONTEXT.match(file) and _CONTEXT.search(text)):
         return ACTIONS if _OF_ACTIONS.match(file) else QUERIES
     return NO_SPARK

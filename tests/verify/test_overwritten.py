@@ -12,7 +12,6 @@ from paimark.core.actions.context import Context
 from paimark.core.table.layout import TablePath
 from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, context_on, done
-from tests.actions.conftest import with_engine
 from tests.actions.rewrite.test_overwritten_rewrites import put, theirs
 from tests.actions.taking_over import branched
 from tests.cli.command import Paimark
@@ -22,7 +21,7 @@ from tests.paimon import commit
 from tests.spark.library.ways import OwnTable
 from tests.verify.test_verify import problem
 
-__all__ = ["paimark", "with_engine"]
+__all__ = ["paimark"]
 
 TABLE = TablePath("d", "t")
 
@@ -91,19 +90,15 @@ def test_a_merge_that_was_overwritten_is_named(context: Context, orders: Path) -
     assert found.cause == "lost" and "Merged branch fix into main of shop.orders" in found.detail
 
 
-def test_an_undo_that_was_overwritten_is_named(
-    spark_of_library: SparkSession, with_engine: Context, engine_warehouse: Path
-) -> None:
-    name = TablePath("undone", "t")
-    table = OwnTable(engine_warehouse, name.full_name, {"k": "INT", "v": "BIGINT"})
-    for key in (1, 2):
-        table.write([(key, key)])
+def test_an_undo_that_was_overwritten_is_named(table: Table) -> None:
+    context = context_on(table.warehouse)
+    table.write([(2, 2)])
     stock_commits(table)
     data = rolled_back(table, 3)
-    done(with_engine, "undo", table=name)
-    assert verify(with_engine, name).is_whole
+    done(context, "undo", table=TABLE)
+    assert verify(context, TABLE).is_whole
     put(table.directory / "snapshot/snapshot-3", data)
-    assert "(undo by " in problem(verify(with_engine, name)).detail
+    assert "(undo by " in problem(verify(context, TABLE)).detail
 
 
 def test_a_log_that_can_not_be_read_is_told(table: Table) -> None:

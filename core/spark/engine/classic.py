@@ -27,6 +27,7 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.protocol import (
     ActionTask,
     Analyze,
+    Ask,
     Compact,
     Repair,
     Run,
@@ -116,18 +117,9 @@ class Classic:
 
     def rewrite(self, job: Job, order: ActionTask) -> Iterator[TaskResult]:
         self.session.views.queries.tag()
-        if isinstance(order, Compact):
+        if not isinstance(order, Ask):
             self.session.require_writable()
-            yield rewrite.compact(self.session, order)
-        elif isinstance(order, Analyze):
-            self.session.require_writable()
-            yield rewrite.analyze(self.session, order)
-        elif isinstance(order, Repair):
-            self.session.require_writable()
-            yield repair.repair(self.session, order)
-        elif isinstance(order, Write):
-            self.session.require_writable()
-            yield rewrite.write(self.session, order)
+            yield _committed(self.session, order)
         elif order.streams:
             streamed = partial(self.results.streamed, tag=job.tag)
             with closing(rewrite.answers(self.session, order, streamed)) as answers:
@@ -274,6 +266,17 @@ class Classic:
         changed = change_rows(self.session, job, change, job.order.inserting)
         job.tell(TaskResult((msgspec.json.encode(changed).decode(),), changed.snapshot_id))
         return 0, False
+
+
+def _committed(session: EngineSession, order: Write | Compact | Analyze | Repair) -> TaskResult:
+    match order:
+        case Compact():
+            return rewrite.compact(session, order)
+        case Analyze():
+            return rewrite.analyze(session, order)
+        case Repair():
+            return repair.repair(session, order)
+    return rewrite.write(session, order)
 
 
 def _looked_at(job: Job, most: int | None) -> int | None:

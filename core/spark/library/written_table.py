@@ -35,7 +35,7 @@ class WrittenTables:
             raise Refused(*NO_LIBRARY)
         try:
             self._stores.require_readable(self._address(target.root.schemas))
-        except Unavailable as error:
+        except (Refused, Unavailable) as error:
             raise Refused(f"Rows can't be written to {target.name}: {error.message}", error.hint) from error
 
     def require_safe(self, target: WriteTarget) -> None:

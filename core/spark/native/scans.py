@@ -121,7 +121,7 @@ class NativeScans:
     def open(self, root: Root, scan: Scan) -> NativeTable:
         """Open a table at a snapshot.
 
-        Raises `NotNative`, with the reason, if it can't be read so, and `Unavailable` if its store can't.
+        Raises `NotNative`, with the reason, if it can't be read so; for its store as `require_readable`.
         """
         if (chosen := self._chosen_reader) != "auto":
             raise NotNative(f"{SCAN} is {chosen}")

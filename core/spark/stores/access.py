@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from paimark.core.errors import Unavailable
+from paimark.core.errors import Refused, Unavailable
 from paimark.core.redaction import keep_secrets
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.stores.failures import (
@@ -78,13 +78,16 @@ class HadoopStores:
         return hadoop_address(address, self._options)
 
     def require_readable(self, address: str) -> None:
-        """Open the file like Spark, unless its store was read before. Raises `Unavailable`."""
+        """Open the file like Spark, unless its store was read before.
+
+        Raises `Refused` if Spark lacks its client, or that takes not all options; `Unavailable`.
+        """
         store = store_of(address)
         if store in self._readable:
             return
         if option := unsupported_option(store, self._options):
             # Spark would read it with another identity.
-            raise Unavailable(
+            raise Refused(
                 f"Spark's client for {store.scheme} takes no {option}",
                 "Give a key file, or none for the application's default credentials.",
             )
@@ -103,9 +106,9 @@ class HadoopStores:
             client = self._jvm.org.apache.hadoop.fs.FileSystem.getFileSystemClass(scheme, conf)
         except Py4JJavaError as error:
             said = str(error.java_exception.getMessage())
-            raise Unavailable(*no_client(store, said, self._hadoop)) from error
+            raise Refused(*no_client(store, said, self._hadoop)) from error
         if why := of_other_hadoop(store, _jar(client), self._hadoop):
-            raise Unavailable(*why)
+            raise Refused(*why)
 
     def _open(self, store: Store, path: Any, conf: Any) -> None:
         try:
@@ -119,7 +122,7 @@ class HadoopStores:
                 # The store answers. The reader of the file will get the error.
                 return
             if why := missing_class(store, kind, said, self._hadoop):
-                raise Unavailable(*why) from error
+                raise Refused(*why) from error
             raise Unavailable(*explain(store, f"{kind}: {said}")) from error
 
     def _read(self, store: Store, path: Any, conf: Any) -> None:

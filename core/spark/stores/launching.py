@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.errors import Unavailable
 from paimark.core.redaction import redacted
 from paimark.core.spark.stores.failures import named_files, named_packages
-from paimark.core.spark.stores.jars import JarSet, cached_jars, jar_sets
+from paimark.core.spark.stores.jars import JarSet, OwnSpark, cached_jars, jar_sets
 from paimark.core.spark.stores.settings import Store, hadoop_settings, store_of
 from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 
@@ -52,20 +52,29 @@ def prepared(
         more |= {name: options[option] for option, name in _KERBEROS.items() if option in options}
         if directory := options.get(CONF_DIR):
             environment["HADOOP_CONF_DIR"] = directory
-    jars = [
-        *own,
-        *(
-            jar
-            for each in jar_sets().values()
-            if each.name == store.kind and each.version == hadoop and not _is_named(each, settings)
-            for jar in _fetched(each)
-        ),
-    ]
+    jars = [*own, *_client_jars(store, hadoop, lambda each: _is_named(each, settings))]
     made = {**more, **settings, **_accessed(store, settings)}
     if jars and _goes_elsewhere(settings.get("spark.master", "local")):
         made[_JARS] = ",".join([*filter(None, [settings.get(_JARS)]), *map(str, jars)])
         jars = [*own]
     return Prepared(made, environment, jars)
+
+
+def client_jars(store: Store, spark: OwnSpark) -> list[Path]:
+    """The jars of the store's client that were fetched, if that Spark has none among its own."""
+    own = {each.name for each in spark.jars}
+    return _client_jars(
+        store, spark.hadoop, lambda each: any(name.startswith(f"{each.jars[0].parts[1]}-") for name in own)
+    )
+
+
+def _client_jars(store: Store, hadoop: str, is_there: Callable[[JarSet], bool]) -> list[Path]:
+    return [
+        jar
+        for each in jar_sets().values()
+        if each.name == store.kind and each.version == hadoop and not is_there(each)
+        for jar in _fetched(each)
+    ]
 
 
 def _accessed(store: Store, settings: Mapping[str, str]) -> dict[str, str]:

@@ -138,6 +138,15 @@ def _of_s3(store: Store, options: Mapping[str, str], identity: Identity) -> Hado
     )
 
 
+def place_settings(store: Store, options: Mapping[str, str]) -> dict[str, str]:
+    """Of a bucket of S3, where it is. Whoever reads it needs keys too, which Hadoop finds by itself."""
+    if store.kind != "s3":
+        return {}
+    made = _of_s3(store, {name: value for name, value in options.items() if s3_name(name) in _S3}, _NOBODY)
+    where = {bucket_setting(store, name) for name in ("path.style.access", "endpoint.region")}
+    return {**{name: value for name, value in made.found.items() if name in where}, **made.given}
+
+
 def bucket_setting(store: Store, name: str) -> str:
     """Hadoop's name for a setting of one bucket of S3."""
     return f"fs.s3a.bucket.{store.bucket}.{name}"
@@ -252,6 +261,12 @@ def store_of(address: str) -> Store:
     if not separator or address.startswith("file:"):
         return Store("file", "")
     return Store(scheme.lower(), rest.partition("/")[0])
+
+
+def anybodys_address(address: str, options: Mapping[str, str]) -> str:
+    """As `hadoop_address`, for a Spark that no setting tells which client reads `s3://`."""
+    found = hadoop_address(address, options)
+    return f"s3a://{found.partition('://')[2]}" if store_of(found).kind == "s3" else found
 
 
 def hadoop_address(address: str, options: Mapping[str, str]) -> str:

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-import msgspec
-
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Taken
 from paimark.core.actions.protection_guard import against, unprotect
@@ -21,14 +19,13 @@ from paimark.core.actions.said import consumers_of
 from paimark.core.actions.savepoints.auto_savepoint import OPTION
 from paimark.core.errors import Refused, UsageError
 from paimark.core.quoting import shell_line
+from paimark.core.statements.questions.counts import Counts, may_step
 from paimark.core.statements.questions.one_version import VersionQuery
 from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.layout import MAIN, PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
-from paimark.core.table.read_tags import is_of_read
-from paimark.core.table.records import Snapshot, commit_key
-from paimark.core.travel.when import Version, require_condition
+from paimark.core.travel.when import require_condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +41,6 @@ class Holder:
     snapshot_id: int
     rows: int
     commands: tuple[str, ...] = ()
-
-
-Counted = tuple[Snapshot, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +73,7 @@ class Holders:
                 condition = values_condition(schema, self.key) if self.key else (self.where or "").strip()
                 bracketed = require_condition(condition)
                 query = VersionQuery(self.context, engine, root, schema, "count(*) AS n", bracketed, progress)
-                counts = _Counts(query, known)
+                counts = Counts(query, known, may_step(schema, condition))
                 found = self._of_main(counts, condition) if root == main else self._of_branch(root, counts)
                 stays = True
                 for each in found:
@@ -91,7 +85,7 @@ class Holders:
             emptied = (each for root in staying for each in self._emptied(root, is_main=root == main))
             yield Holder("files", MAIN, newest, 0, (*emptied, *self._by_the_clock(main, is_on_again=True)))
 
-    def _of_branch(self, root: Root, counts: _Counts) -> Iterator[Holder]:
+    def _of_branch(self, root: Root, counts: Counts) -> Iterator[Holder]:
         """A branch goes as a whole: its own versions stand on those that it was made from."""
         found = [*counts.of_snapshots(), *(each for _, each in counts.of_tags())]
         if rows := max((count for _, count in found), default=0):
@@ -100,7 +94,7 @@ class Holders:
                 "branch", root.label, newest, rows, self._freed(taken, "delete-branch", "--name", root.label)
             )
 
-    def _of_main(self, counts: _Counts, condition: str) -> Iterator[Holder]:
+    def _of_main(self, counts: Counts, condition: str) -> Iterator[Holder]:
         for name, (snapshot, rows) in counts.of_tags():
             # A pin goes with its branch.
             if not rows or name.startswith(PIN_PREFIXES):
@@ -148,39 +142,6 @@ class Holders:
 
     def _command(self, verb: str, *words: str) -> str:
         return shell_line(["paimark", verb, self.table.full_name, *words])
-
-
-@dataclass(frozen=True, slots=True)
-class _Counts:
-    """Counts in one root. `known` has those of all commits that were counted, in any root."""
-
-    query: VersionQuery
-    known: dict[tuple[int, str, str], int]
-
-    def of_snapshots(self) -> list[Counted]:
-        """By id, without those that expire meanwhile."""
-        ids = self._lineage.snapshot_ids()
-        found = (self._count(Version(each, f"snapshot.{each}")) for each in ids)
-        return [each for each in found if each is not None]
-
-    def of_tags(self) -> Iterator[tuple[str, Counted]]:
-        for name, tag in self._lineage.tags():
-            if not is_of_read(name) and (found := self._count(Version(tag.id, name), tag)) is not None:
-                yield name, found
-
-    @property
-    def _lineage(self) -> Lineage:
-        return Lineage(self.query.context.files, self.query.root)
-
-    def _count(self, version: Version, snapshot: Snapshot | None = None) -> Counted | None:
-        if snapshot is not None and (rows := self.known.get(commit_key(snapshot))) is not None:
-            return snapshot, rows
-        if (found := self.query.rows(version)) is None:
-            return None
-        snapshot, [answer] = found
-        rows = int(msgspec.json.decode(answer)["n"])
-        self.known[commit_key(snapshot)] = rows
-        return snapshot, rows
 
 
 _BETWEEN = (

@@ -43,14 +43,19 @@ class VersionQuery:
     progress: Progress
     more: str = ""
 
-    def rows(self, version: Version) -> tuple[Snapshot, tuple[str, ...]] | None:
-        """The snapshot, and the rows as JSON; None if it has expired meanwhile. Raises the engine's error."""
+    def rows(
+        self, version: Version, only: tuple[str, ...] | None = None
+    ) -> tuple[Snapshot, tuple[str, ...]] | None:
+        """The snapshot, and the rows as JSON; None if it has expired meanwhile. Raises the engine's error.
+
+        `only` are the names of the data files that are read, None for all.
+        """
         snapshot = snapshot_of(self.context, self.root, version)
         if snapshot is None:
             return None
         # Without the alias, Spark would take WHERE for one, and a column in brackets for its columns.
         sql = f"SELECT {self.selection} FROM {_TABLE} AS {_TABLE} WHERE {self.condition}{self.more}"
-        at = {_TABLE: Rows(self.root.branch, snapshot.to_json().decode())}
+        at = {_TABLE: Rows(self.root.branch, snapshot.to_json().decode(), only=only)}
         ask = Ask(0, self.root.table.full_name, self.schema.to_json().decode(), at, sql)
         try:
             return snapshot, answer_of(self.engine, ask, self.progress).rows

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from msgspec.structs import replace
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.spark.writing.target import find_target
 from paimark.core.statements.run import CallMode, run_statement
-from paimark.core.storage.local import LocalFiles
-from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.operations import ANALYSIS, read_operations
-from tests.faults.fault_files import Death, FaultFiles
 from tests.interop.judge import Judge
 from tests.spark.engine_fixture import rows
-from tests.spark.library.session import writes_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 COLUMNS = {"k": "INT", "s": "STRING", "d": "DATE", "n": "DECIMAL(5, 2)", "t": "TIMESTAMP(3)", "b": "BOOLEAN"}
 
@@ -83,30 +71,3 @@ def test_other_forms_are_refused(engine: Engine, behind: str, at: str, said: str
     end = run(engine, sql)
     assert isinstance(end, Failed) and said in end.message
     assert end.position is not None and sql[end.position :].startswith(at)
-
-
-def test_a_kill_leaves_them_or_nothing(spark_of_library: SparkSession, tmp_path: Path, judge: Judge) -> None:
-    judge.create(tmp_path, "d.t", COLUMNS, keys=("k",), options={"bucket": "1"})
-    judge.put(tmp_path, "d.t", [("+I", [1, "one", None, None, None, None])])
-    files, table = LocalFiles(str(tmp_path)), TablePath("d", "t")
-    target = find_target({"warehouse": str(tmp_path), "table": "d.t"}, False)
-    counted = spark_of_library.sql("SELECT count(*) AS n FROM VALUES (1) AS t(k)")
-    expected, points = judge.rows(tmp_path, "d.t"), 0
-    while True:
-        head = Lineage(files, table.root()).latest()
-        assert head is not None
-        more = {"head": head.to_json().decode(), "known": head.id, "operation": ANALYSIS, "may_go_on": True}
-        dying = FaultFiles(files, points + 1)
-        try:
-            done = replace(target, commit_user=f"u{points}", **more)
-            writes_of(spark_of_library, dying).describe(done, counted, (), 10)
-            break
-        except Death:
-            points += 1
-        assert judge.rows(tmp_path, "d.t") == expected
-        newest = Lineage(files, table.root()).latest()
-        assert newest is not None
-        landed = [each for each in read_operations(files, table) if each.landed is not False]
-        assert len(landed) == newest.id - 1
-    assert points >= 3
-    assert judge.statistics(tmp_path, "d.t") == {"": 1}

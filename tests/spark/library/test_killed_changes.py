@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE, killed at any write: all of it is there or nothing, and the log knows which."""
+"""DELETE, UPDATE, MERGE and ANALYZE, killed at any write: all of it or nothing, and the log knows which."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from paimark.core.spark.engine.orders.repair import repair
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job
 from paimark.core.spark.protocol import GONE, Inserting, Repair, Run, Start
+from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import snapshot_facts
-from paimark.core.table.operations import read_operations
+from paimark.core.table.operations import ANALYSIS, read_operations
 from paimark.core.table.records import Snapshot
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.inserts import read_change
 from tests.actions.acting import context_on, done, planned
-from tests.faults.fault_files import Film
+from tests.faults.fault_files import Death, FaultFiles, Film
 from tests.faults.trees import TreeOnDisk
+from tests.interop.judge import Judge
 from tests.interop.written import Table
 from tests.paimon import read_rows
 from tests.spark.library.session import writes_of
@@ -111,3 +113,33 @@ def order_on(files: Files, head: Snapshot) -> Repair:
     out = tuple(each.name for each in snapshot_facts(files, TABLE, head))
     rows = "VALUES (2, 20), (3, 30) AS x(k, v)"
     return msgspec.structs.replace(order, out=out, rows_sql=f"SELECT * FROM {rows}")
+
+
+def test_statistics_are_whole_or_nowhere(
+    spark_of_library: SparkSession, tmp_path: Path, judge: Judge
+) -> None:
+    columns = {"k": "INT", "s": "STRING"}
+    judge.create(tmp_path, "d.t", columns, keys=("k",), options={"bucket": "1"})
+    judge.put(tmp_path, "d.t", [("+I", [1, "one"])])
+    files = LocalFiles(str(tmp_path))
+    target = find_target({"warehouse": str(tmp_path), "table": "d.t"}, False)
+    counted = spark_of_library.sql("SELECT count(*) AS n FROM VALUES (1) AS t(k)")
+    expected, points = judge.rows(tmp_path, "d.t"), 0
+    while True:
+        head = Lineage(files, TABLE.root()).latest()
+        assert head is not None
+        more = {"head": head.to_json().decode(), "known": head.id, "operation": ANALYSIS, "may_go_on": True}
+        dying = FaultFiles(files, points + 1)
+        try:
+            done = msgspec.structs.replace(target, commit_user=f"u{points}", **more)
+            writes_of(spark_of_library, dying).describe(done, counted, (), 10)
+            break
+        except Death:
+            points += 1
+        assert judge.rows(tmp_path, "d.t") == expected
+        newest = Lineage(files, TABLE.root()).latest()
+        assert newest is not None
+        landed = [each for each in read_operations(files, TABLE) if each.landed is not False]
+        assert len(landed) == newest.id - 1
+    assert points >= 3
+    assert judge.statistics(tmp_path, "d.t") == {"": 1}

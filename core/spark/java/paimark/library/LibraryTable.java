@@ -2,21 +2,27 @@ package paimark.library;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
+import org.apache.paimon.predicate.PredicateVisitor;
+import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FallbackReadFileStoreTable;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.source.InnerTableScan;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.snapshot.SnapshotReader;
+import org.apache.paimon.types.DataField;
+import org.apache.paimon.types.DataType;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.expressions.FieldReference;
@@ -38,6 +44,7 @@ public final class LibraryTable implements SupportsRead {
     private final Snapshot state;
     private final boolean isVersion;
     private final Set<String> only;
+    private Boolean hasChangedBuckets;
     private final Map<Predicate, List<Split>> plans = new LinkedHashMap<>(KEPT_PLANS, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Predicate, List<Split>> eldest) {
@@ -93,7 +100,8 @@ public final class LibraryTable implements SupportsRead {
         return known;
     }
 
-    private List<Split> plan(Predicate condition) {
+    private List<Split> plan(Predicate given) {
+        Predicate condition = withoutChangedBuckets(given);
         if (table instanceof FallbackReadFileStoreTable) {
             return planBranches(condition);
         }
@@ -115,6 +123,37 @@ public final class LibraryTable implements SupportsRead {
             reader.withDataFileNameFilter(only::contains);
         }
         return new ArrayList<>(reader.read().splits());
+    }
+
+    /**
+     * What is left without conditions on a bucket key whose type was changed: the same value has another bucket as
+     * another type, and the library would look for older rows in that of the new type alone.
+     */
+    private Predicate withoutChangedBuckets(Predicate condition) {
+        List<String> keys = table.schema().bucketKeys();
+        if (condition == null || Collections.disjoint(PredicateVisitor.collectFieldNames(condition), keys)
+                || !hasChangedBuckets()) {
+            return condition;
+        }
+        List<Predicate> kept = PredicateBuilder.splitAnd(condition).stream()
+                .filter(each -> Collections.disjoint(PredicateVisitor.collectFieldNames(each), keys)).toList();
+        return kept.isEmpty() ? null : PredicateBuilder.and(kept);
+    }
+
+    /** The type of a primary key can't be changed. */
+    private boolean hasChangedBuckets() {
+        if (hasChangedBuckets == null) {
+            hasChangedBuckets = table.primaryKeys().isEmpty() && table.schema().id() > 0 && areOfOtherTypes();
+        }
+        return hasChangedBuckets;
+    }
+
+    private boolean areOfOtherTypes() {
+        TableSchema now = table.schema();
+        Map<Integer, DataType> keys = now.fields().stream().filter(each -> now.bucketKeys().contains(each.name()))
+                .collect(Collectors.toMap(DataField::id, each -> each.type().notNull()));
+        return table.schemaManager().listAll().stream().flatMap(schema -> schema.fields().stream())
+                .anyMatch(each -> keys.containsKey(each.id()) && !keys.get(each.id()).equals(each.type().notNull()));
     }
 
     /** The library itself says which state of the other branches belongs to a version. */
