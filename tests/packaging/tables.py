@@ -81,7 +81,7 @@ CONFIGURED: dict[str, type[msgspec.Struct]] = {
 WRITTEN: dict[str, type[msgspec.Struct]] = {kind.__name__: kind for kind in _KINDS}
 _TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean", "None": "null"}
 _TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
-_TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:\|.*\n)*", re.M)
+_TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:(?:\|.*\n)+(?:\n|\Z))?", re.M)
 _PACKAGES = re.compile(r"^<!-- packages -->\n\n(?:\|.*\n)*", re.M)
 _HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
@@ -95,9 +95,13 @@ def states() -> dict[str, type[msgspec.Struct]]:
 
 
 def with_fields(page: str) -> str:
-    """The page with each table as the code has it. `KeyError`: it describes what is not written."""
+    """The page with each table as the code has it, also a new one below its mark.
+
+    `KeyError`: it describes what is not written.
+    """
     kinds = {**WRITTEN, **CONFIGURED, **states()}
-    return _TABLE.sub(lambda found: f"{found[1]}{found[2]}{_table(kinds[found[1]])}", page)
+    page = _TABLE.sub(lambda found: f"{found[1]}{found[2]}{_table(kinds[found[1]])}\n", page)
+    return page.removesuffix("\n") if page.endswith("|\n\n") else page
 
 
 def with_packages(page: str) -> str:

@@ -67,6 +67,15 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert with_fields(PAGE) == PAGE, "Run `make tables`."
 
 
+def test_a_new_table_stands_alone_below_its_mark() -> None:
+    mark = "<!-- fields: Claim -->\n\n"
+    [table] = re.findall(mark + r"((?:\|.*\n)+)", PAGE)
+    for behind in ("more\n", ""):
+        made = with_fields(mark + behind)
+        assert made == f"{mark}{table}" + (f"\n{behind}" if behind else "")
+        assert with_fields(made) == made
+
+
 def test_every_field_has_a_meaning() -> None:
     assert not re.findall(r"^\| `\w+` \| .* \|  \|$", PAGE, re.M)
 

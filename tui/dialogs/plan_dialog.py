@@ -332,7 +332,7 @@ class PlanDialog(Dialog[Outcome | None]):
             is_open = self._state in ("asking", "planned", "failed")
             return is_open and (action == "plan" or any(self._fields))
         if action == "steps":
-            return self._state == "planned" and self._plan is not None and bool(self._plan.steps)
+            return self._state == "planned" and self._can_be_done and bool(self._plan and self._plan.steps)
         if action in ("close", "finish", "leave"):
             end = "finish" if self._is_over else "close"
             return action == {"applying": "leave"}.get(self._state, end)

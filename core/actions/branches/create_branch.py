@@ -52,6 +52,10 @@ ACTION = "create-branch"
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name`, and either `tag`, a tag of main (such as `savepoint.3`), or `snapshot`."""
     files, name = context.files, required_text(arguments, "name")
+    headline = f"Create branch {name} of {table.full_name}"
+    if (refused := name_refusal(name, "branch")) is not None:
+        # The names of its files follow from it.
+        return Plan(headline=f"{headline}.", arguments={"name": name}, refusals=(refused,))
     root = main_root(files, table)
     origin = branch_origin.origin_of(context, root, name, arguments)
     chosen = origin.chosen
@@ -70,7 +74,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     except FileMissing as error:
         refusals.append(Refusal(_not_whole(resolved, error.message), "Choose one that is whole."))
     return Plan(
-        headline=f"Create branch {name} of {table.full_name} from {branch_origin.said_with_id(resolved)}.",
+        headline=f"{headline} from {branch_origin.said_with_id(resolved)}.",
         arguments={**resolved, "highest_schema": source.highest_schema if source else None},
         fingerprint=source.fingerprint if source else "",
         steps=_steps(source, table.root(name)) if source else (),

@@ -27,6 +27,7 @@ from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import COMMON, GONE, PARTITIONS, Version
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
+from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.definition.row_changes import all_change_rules, takes_any_change
@@ -264,7 +265,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
         Step(
             "check",
             f"branch {survey.branch.root.label}",
-            f"compared with its base, through Spark: {counted(rows, 'row')}",
+            f"compared with its base, through Spark: {counted(rows, unit_of(schema))}",
             size,
         ),
         Step("create", start.root.snapshot(start.head.snapshot.id + 1), what),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -221,3 +222,11 @@ def test_main_that_is_a_branch_keeps_it_too(context: Context, warehouse: Path, o
     assert len(read_rows(warehouse, "shop.orders$branch_fix")) == 1
     done(context, "undo")
     assert contents(orders) == before
+
+
+@pytest.mark.parametrize("origin", [{"tag": "v2"}, {"snapshot": 3}])
+def test_a_name_that_leaves_its_directory_is_refused_as_that_of_a_branch(
+    context: Context, origin: dict[str, Any]
+) -> None:
+    [refusal] = planned(context, "create-branch", name="x/../y", **origin).refusals
+    assert refusal.reason == "The name of a branch can't hold /"
