@@ -30,7 +30,7 @@ def test_stock_reads_every_reference_of_a_simulated_table(judge: Judge, tmp_path
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     expected = load_expected(tmp_path)
-    assert len(expected) > 1
+    assert expected
     for each in expected:
         found = judge.read(tmp_path / "warehouse", each.table, tag=each.tag)
         assert as_rows(found) == each.rows, each
