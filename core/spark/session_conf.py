@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ZONE = "spark.sql.session.timeZone"
 LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 ASSIGNMENT = "spark.sql.storeAssignmentPolicy"
+INFERS = "spark.sql.constraintPropagation.enabled"
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 

@@ -26,6 +26,8 @@ _BEFORE, _LEFT, _ADDED = "__paimark_before", "__paimark_left", "__paimark_added"
 # Rows that it added in files that are no longer there as they were; all rows of its state in such files, and
 # the rows that took their place.
 _GONE, _REPLACED, _WITHIN = "__paimark_gone_rows", "__paimark_replaced", "__paimark_within"
+# Rows that it added in files that are there as they were.
+_INTACT = "__paimark_intact"
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,18 @@ class CommitFiles:
         return (*sorted(self.intact), *(each.name for each in self.within))
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether later commits wrote files again in which this one carried on rows of others beside its own.
+
+        Those stay as they are now.
+        """
+        return bool(self.gone and (self.removed or self.marked))
+
+    @property
     def written(self) -> tuple[FileFacts, ...]:
         """The files whose rows are written again."""
-        return (*self.within, *self.removed)
+        mixed = [each for each in self.added if self.is_mixed and each.name in self.intact]
+        return (*self.within, *mixed, *self.removed)
 
     @property
     def needs_counting(self) -> bool:
@@ -78,6 +89,7 @@ class CommitFiles:
             _LEFT: self._version(of, self.marked),
             _ADDED: self._version(of, _names(self.added)),
             _GONE: self._version(of, _names(self.gone)),
+            _INTACT: self._version(of, self.intact),
             _REPLACED: self._version(of, _names(self.replaced)),
             _WITHIN: self._version(head, _names(self.within)),
         }
@@ -85,19 +97,20 @@ class CommitFiles:
     @property
     def counts_sql(self) -> str:
         """How many rows the commit took away, `back`, and added, `go`; how many of these are `lost` now."""
-        of = self._rows_of
-        after = f"({of(_LEFT)} UNION ALL {of(_ADDED)})"
-        before = f"({of(_BEFORE)})"
+        before, after = f"({self._rows_of(_BEFORE)})", self._after
         return (
             f"SELECT {_count(f'{before} EXCEPT ALL {after}')} AS back, "
             f"{_count(f'{after} EXCEPT ALL {before}')} AS go, "
-            f"{_count(of(_GONE))} - {_count(self._taken)} AS lost"
+            f"{_count(self._sought)} - {_count(self._taken)} AS lost"
         )
 
     @property
     def rows_sql(self) -> str:
         """The rows that are written, of which some columns are text; empty for none."""
         of, parts = self._rows_of, []
+        if self.is_mixed:
+            there = f"{of(_WITHIN)} UNION ALL {of(_INTACT)}"
+            return f"({there}) EXCEPT ALL ({self._taken}) UNION ALL ({of(_BEFORE)} EXCEPT ALL {self._after})"
         if self.within:
             parts.append(f"({of(_WITHIN)} EXCEPT ALL ({self._taken}))")
         if self.marked:
@@ -107,10 +120,20 @@ class CommitFiles:
         return " UNION ALL ".join(parts)
 
     @property
+    def _after(self) -> str:
+        return f"({self._rows_of(_LEFT)} UNION ALL {self._rows_of(_ADDED)})"
+
+    @property
+    def _sought(self) -> str:
+        """The commit's own rows, some of which may be gone."""
+        of = self._rows_of
+        return f"{self._after} EXCEPT ALL ({of(_BEFORE)})" if self.is_mixed else of(_GONE)
+
+    @property
     def _taken(self) -> str:
         """A row that went since may be a copy of one that was there before: then that one stays."""
         of = self._rows_of
-        return f"{of(_GONE)} EXCEPT ALL ({of(_REPLACED)} EXCEPT ALL {of(_WITHIN)})"
+        return f"({self._sought}) EXCEPT ALL ({of(_REPLACED)} EXCEPT ALL {of(_WITHIN)})"
 
     def _rows_of(self, view: str) -> str:
         """With text for floating numbers: EXCEPT ALL takes 0.0 for -0.0, and gives either."""

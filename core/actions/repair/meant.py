@@ -9,12 +9,12 @@ from typing import Any
 
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.compaction.survey import partition_parts
+from paimark.core.actions.repair.edits import cell_text, spark_type, why_not
 from paimark.core.errors import UsageError
 from paimark.core.quoting import literal, quoted
-from paimark.core.table.definition.column_types import WHOLE, ColumnType, nullable, type_text
+from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
 from paimark.core.table.names import near_names
 from paimark.core.table.records import TableSchema
-from paimark.core.text import whole_number
 from paimark.core.travel.parse.tokens import tokenize
 from paimark.core.travel.when import require_condition
 from paimark.core.working_directory import absolute
@@ -58,10 +58,13 @@ def values_condition(schema: TableSchema, values: Mapping[str, Any]) -> str:
         if value is None:
             parts.append(f"{quoted(name)} IS NULL")
             continue
-        kind, text = nullable(kinds[name]), value if isinstance(value, str) else json.dumps(value)
-        if ColumnType.of(str(kind)).name in WHOLE and whole_number(text.removeprefix("-")) is None:
-            raise UsageError(f"{text} is no value of {name}, which is {kind}", "")
-        parts.append(f"{quoted(name)} = CAST({literal(text)} AS {type_text(kind)})")
+        text = value if isinstance(value, str) else json.dumps(value)
+        kind = type_text(kinds[name])
+        if reason := why_not(kind):
+            raise UsageError(f"{name} is {kind}: {reason}", "Write a condition about it.")
+        # As the column has it: a cast would cut and round, and no text is rather than one that is close.
+        exact = text if ColumnType.of(kind).name in FRACTIONS else cell_text(schema, name, text)
+        parts.append(f"{quoted(name)} = CAST({literal(exact or '')} AS {spark_type(kind)})")
     return " AND ".join(parts)
 
 
@@ -118,7 +121,8 @@ def _read_keys(keys: Sequence[str], text: str) -> Iterator[Mapping[str, Any]]:
 def _keys_of(keys: Sequence[str], text: str) -> Iterator[Mapping[str, Any]]:
     if text[:1] in ("{", "["):
         try:
-            read = json.loads(text)
+            # Numbers stay as they are written.
+            read = json.loads(text, parse_int=str, parse_float=str)
         except ValueError as error:
             raise UsageError(f"{text[:80]} is no JSON", 'Write {"id": 42}.') from error
         several = read if isinstance(read, list) else [read]

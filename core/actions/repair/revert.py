@@ -103,8 +103,8 @@ class _Commit:
 
     def queries(self, files: Files) -> OneCommit:
         schema = self.start.schema
-        then = None if self.before is None else Lineage(files, self.start.root).schema(self.before.schema_id)
-        known = {field.id for field in (then or schema).fields}
+        # A column that the commit knew was null before it, though that definition lacks it.
+        known = {field.id for field in Lineage(files, self.start.root).schema(self.commit.schema_id).fields}
         return OneCommit(
             schema.primary_keys,
             [field.name for field in schema.fields],
@@ -276,7 +276,7 @@ def _unkeyed_refusals(context: Context, of: CommitFiles, seen: _Commit, name: st
     if of.within and of.has_vectors:
         reason = f"Files of {name} with rows of {seen.name} have marks of rows that were deleted since"
         found.append(Refusal(reason, _COMPACT))
-    if of.within and is_on(of.start.schema.options, "row-tracking.enabled"):
+    if (of.within or of.is_mixed) and is_on(of.start.schema.options, "row-tracking.enabled"):
         reason = (
             f"{name} numbers its rows (row-tracking.enabled), and those of {seen.name} are in other files now"
         )

@@ -163,21 +163,21 @@ def test_rows_are_read_in_the_types_that_java_sends(engine: Engine) -> None:
 
 @pytest.mark.long
 def test_nothing_is_written_where_the_user_stands(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mortal: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    engine.close()
-    rows(engine, "SELECT count(*) FROM shop.orders")
-    rows(engine, "CACHE TABLE small AS SELECT * FROM shop.events")
+    mortal.close()
+    rows(mortal, "SELECT count(*) FROM shop.orders")
+    rows(mortal, "CACHE TABLE small AS SELECT * FROM shop.events")
     assert os.listdir(tmp_path) == []
 
 
-def test_a_call_needs_no_spark(engine: Engine) -> None:
-    engine.close()
-    (refused,) = run_statement(engine, "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')")
+def test_a_call_needs_no_spark(mortal: Engine) -> None:
+    mortal.close()
+    (refused,) = run_statement(mortal, "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')")
     assert isinstance(refused, Failed) and refused.position is not None
-    (failed,) = run_statement(engine, "SELECT * FROM shop.nothing")
+    (failed,) = run_statement(mortal, "SELECT * FROM shop.nothing")
     assert isinstance(failed, Failed) and failed.position == 14
-    assert engine.state == "stopped"
-    events = list(run_statement(engine, "SELECT 1 AS one"))
+    assert mortal.state == "stopped"
+    events = list(run_statement(mortal, "SELECT 1 AS one"))
     assert isinstance(events[-1], Finished)

@@ -105,6 +105,15 @@ def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is
     assert all("with `paimark`" in told for told in found[-3:-1]), found[-3:-1]
 
 
+def test_the_same_text_may_mean_something_else_later(foreign_spark: ForeignSpark, lake: Path) -> None:
+    moment, later = "SELECT unix_seconds(TIMESTAMP '2026-05-01 00:00:00') AS s", "SELECT * FROM later"
+    asked = [later, "CREATE TEMPORARY VIEW later AS SELECT 1 AS one", later]
+    asked += ["SET TIME ZONE 'UTC'", moment, "SET TIME ZONE '+09:00'", moment]
+    missing, _, there, _, [first], _, [second] = foreign_spark.answers(lake, asked)
+    assert "cannot be found" in missing and there == [{"one": 1}]
+    assert first["s"] - second["s"] == 9 * 3600
+
+
 def test_statements_write_and_change_rows_there(foreign_spark: ForeignSpark, tmp_path: Path) -> None:
     create_table(tmp_path, "shop.k", SCHEMA, primary_keys=["id"], options={"bucket": "1"})
     days = pa.schema([("id", pa.int32()), ("price", pa.decimal128(6, 2)), ("day", pa.date32())])

@@ -42,8 +42,9 @@ class Repaired:
         keys: Sequence[str] = (),
         partitions: Sequence[str] = (),
         options: Mapping[str, str] | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> None:
-        columns = {"p": "STRING", "k": "INT", "v": "STRING"}
+        columns = columns or {"p": "STRING", "k": "INT", "v": "STRING"}
         judge.create(
             warehouse, f"reverts.{name}", columns, keys=keys, partitions=partitions, options=options or {}
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.actions.registry import action
-from paimark.core.errors import PaimarkError
+from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.spark.client.client import Engine
 from tests.actions.acting import applied, texts
 from tests.interop.judge import Judge
@@ -119,6 +119,30 @@ def repaired(engine: Engine, engine_warehouse: Path, judge: Judge) -> Repaired:
     t = Repaired(engine, engine_warehouse, judge, "refused", **KEYED)
     t.do(INSERT, MERGE)
     return t
+
+
+def test_keys_are_values_as_their_columns_have_them_in_wide_tables_too(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    kinds = {"c": "CHAR(3)", "d": "DECIMAL(20, 2)", "z": "TIMESTAMP(3) WITH LOCAL TIME ZONE"}
+    # Spark would infer conditions for each set of so many columns, and end for want of memory.
+    wide = {f"v{place}": "STRING" for place in range(30)}
+    t = Repaired(engine, engine_warehouse, judge, "kinds", keys=(*kinds,), columns={**kinds, **wide})
+    second = "('a', 12345678901234567.25, TIMESTAMP '2026-05-01 12:00:00+02:00'"
+    t.do(f"INSERT INTO t (c, d, z) VALUES {second}), ('b', 1, TIMESTAMP '2026-05-01 12:00:00+02:00')")
+    first = t.rows
+    t.do("UPDATE t SET v1 = 'bad'", "UPDATE t SET v2 = 'bad'")
+    key = '{"c": "a", "d": 12345678901234567.25, "z": "2026-05-01 11:00:00+01:00"}'
+    then = {"from_version": "snapshot.1", "on_conflict": "then"}
+    t.repair(RESTORE, **then, keys=key)
+    assert t.rows[0] == first[0] and t.rows[1] != first[1]
+    for given, wrong, reason in (
+        (".25", ".251", "12345678901234567.251 is no value of d, which is DECIMAL"),
+        ("+01:00", "", "2026-05-01 11:00:00 has no zone"),
+        ('"a"', '"abcd"', "abcd is no value of c, which is CHAR"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            t.plan(RESTORE, **then, keys=key.replace(given, wrong))
 
 
 def test_rows_that_others_commit_meanwhile_stay(repaired: Repaired) -> None:

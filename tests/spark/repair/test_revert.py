@@ -79,6 +79,35 @@ def test_a_merge_that_is_taken_back_still_counts_as_merged(
     assert ["a", 1, "fixed"] in t.rows
 
 
+def test_a_column_that_the_commit_filled_first_is_empty_again(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "filled", **KEYED)
+    t.do(INSERT, "ALTER TABLE t ADD COLUMN n INT")
+    bad = t.do("UPDATE t SET n = 7, v = 'bad' WHERE k < 3")
+    t.do("ALTER TABLE t ADD COLUMN later INT", "UPDATE t SET later = 8 WHERE k = 1")
+    t.repair("revert", snapshot=bad, on_conflict="then")
+    assert t.rows == [[*each, None, 8 if each[1] == 1 else None] for each in FIRST]
+
+
+def test_rows_that_a_commit_only_carried_on_are_not_its_own(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    t = Repaired(engine, engine_warehouse, judge, "carried")
+    t.do("INSERT INTO t VALUES ('a', 1, 'one'), ('a', 2, 'two'), ('b', 3, 'three'), ('b', 4, 'four')")
+    # Each writes the only file again.
+    bad = t.do("UPDATE t SET v = 'bad' WHERE k = 1")
+    gone = t.do("DELETE FROM t WHERE k = 2")
+    t.do("UPDATE t SET v = 'new' WHERE k = 3")
+    plan = t.repair("revert", snapshot=bad)
+    assert texts(plan, "loses", "affects")[:2] == ["1 row goes", "1 row comes back"]
+    assert t.rows == [["a", 1, "one"], ["b", 3, "new"], ["b", 4, "four"]]
+    t.repair("revert", snapshot=gone)
+    assert t.rows == [["a", 1, "one"], ["a", 2, "two"], ["b", 3, "new"], ["b", 4, "four"]]
+    [refusal] = t.plan("revert", snapshot=bad).refusals
+    assert refusal.reason.startswith("1 row of this commit changed or went since")
+
+
 @pytest.mark.long
 def test_each_row_in_conflict_is_chosen_by_itself(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path

@@ -169,17 +169,19 @@ async def test_a_statement_is_cancelled_before_its_thread_has_come_to_spark(
 
 
 async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
-    engine_warehouse: Path, engine: Engine
+    engine_warehouse: Path, mortal: Engine
 ) -> None:
-    async with asking(engine_warehouse, engine) as (
+    mortal.start()
+    mortal.wait_ready()
+    async with asking(engine_warehouse, mortal) as (
         console,
         pane,
     ):
         await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
         await console.sees("running")
         # Else the statement starts another engine.
-        await console.until(lambda: engine._sent is not None, "be sent")
-        process = engine._process
+        await console.until(lambda: mortal._sent is not None, "be sent")
+        process = mortal._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
         await console.sees("✗ The Spark engine died: it was killed by SIGKILL", "Spark failed")

@@ -35,6 +35,7 @@ from paimark.core.spark.protocol import (
     Write,
 )
 from paimark.core.spark.results.outlet import SentBatch
+from paimark.core.spark.session_conf import INFERS
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
@@ -200,6 +201,10 @@ def named_versions(session: EngineSession, order: Order) -> Iterator[Mapping[str
     """Open the versions and texts under the names that the order's queries use."""
     named = {name: _opened(session, order, name, scan) for name, scan in _scans(session, order).items()}
     with ExitStack() as ends:
+        # Of rows that are one value each, Spark infers as many conditions as there are sets of columns.
+        infers = session.conf.get(INFERS)
+        session.conf.put(INFERS, "false")
+        ends.callback(session.conf.put, INFERS, infers)
         for name, lines in order.texts.items():
             frame = session.spark.createDataFrame(pa.table({"line": pa.array(lines, pa.string())}))
             ends.enter_context(temporary_view(session.spark, name, frame))

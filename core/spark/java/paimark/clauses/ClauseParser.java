@@ -74,6 +74,18 @@ public final class ClauseParser implements ParserInterface {
         return made;
     }
 
+    /**
+     * What is parsed, for Spark, and not again: an analysis leaves its marks in a plan, such as that a table was not
+     * found, and the next one may be at another time and under other settings.
+     */
+    private Parsed taken(String text) throws ParseException {
+        Parsed known;
+        synchronized (this) {
+            known = parsed.remove(text);
+        }
+        return known != null ? known : parsed(text);
+    }
+
     private Parsed parsed(String text) throws ParseException {
         boolean isOurs = MAYBE.matcher(text).find() && !FREE.matcher(text).matches();
         Words words = isOurs ? new Words(new VariableSubstitution().substitute(text)) : null;
@@ -130,7 +142,7 @@ public final class ClauseParser implements ParserInterface {
         Origin origin = CurrentOrigin$.MODULE$.get();
         boolean isView = origin.objectType().isDefined() && origin.objectType().get().equals("VIEW");
         Map<Integer, Parsed.Pin> own = pins.get(isView ? origin.objectName().get() : text);
-        Parsed made = parse(text);
+        Parsed made = taken(text);
         return own == null && made.isPlain() ? made.plan : made.with(own == null ? Map.of() : own, session);
     }
 
