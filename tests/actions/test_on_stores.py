@@ -23,36 +23,49 @@ from tests.storage.stores import BUCKET
 def store(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Files:
     """A copy of the template warehouse on an object store."""
     if request.param == "memory":
-        files = open_files(f"memory://{tmp_path.name}/warehouse")
+        files = in_memory(tmp_path)
     elif request.param == "hdfs":
         files = open_files(f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}/warehouse")
     else:
         options = request.getfixturevalue("s3").options()
         files = open_files(f"s3://{BUCKET}/{tmp_path.name}/warehouse", options)
+    return filled(files, warehouse)
+
+
+@pytest.fixture
+def memory(warehouse: Path, tmp_path: Path) -> Files:
+    """A copy on a store that fsspec opens; `tests.actions.test_every_action_on_stores` has the others."""
+    return filled(in_memory(tmp_path), warehouse)
+
+
+def in_memory(tmp_path: Path) -> Files:
+    return open_files(f"memory://{tmp_path.name}/warehouse")
+
+
+def filled(files: Files, warehouse: Path) -> Files:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda item: files.create(*item), contents(warehouse).items()))
     return files
 
 
-@pytest.mark.long
-def test_savepoint_tag_branch_and_recovery(store: Files, warehouse: Path) -> None:
-    context = context_on(warehouse, store)
+def test_savepoint_tag_branch_and_recovery(memory: Files, warehouse: Path) -> None:
+    context = context_on(warehouse, memory)
     assert done(context, "create-savepoint", snapshot=3).result["savepoint_id"] == 1
     done(context, "create-tag", name="n")
     done(context, "create-branch", name="b", tag="savepoint.1")
     assert done(context, "create-savepoint", branch="b").result["savepoint_id"] == 2
     # The branch's is of a snapshot that main shares: main keeps it as well.
-    of_main = SavepointManager(store, ORDERS).of_root(ORDERS.root())
+    of_main = SavepointManager(memory, ORDERS).of_root(ORDERS.root())
     assert [(each.id, each.saved_snapshot_id) for each in of_main] == [(1, 3), (2, 3)]
     done(context, "rename-tag", name="n", to="m")
-    assert store.read(ORDERS.root().tag("m")) == store.read(ORDERS.root().snapshot(5))
-    assert not store.exists(ORDERS.root().tag("n"))
+    assert memory.read(ORDERS.root().tag("m")) == memory.read(ORDERS.root().snapshot(5))
+    assert not memory.exists(ORDERS.root().tag("n"))
 
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(store, 5)), "create-branch", name="c", tag="v2")
-    store.delete(ORDERS.root().tag("v2"))
+        done(context_on(warehouse, FaultFiles(memory, 5)), "create-branch", name="c", tag="v2")
+    memory.delete(ORDERS.root().tag("v2"))
     done(context, "recover")
-    assert branch_names(store, ORDERS) == ["b"]
+    assert branch_names(memory, ORDERS) == ["b"]
     assert planned(context, "recover").empty
 
 
@@ -66,17 +79,16 @@ def test_creators_at_once_get_ids_of_their_own(store: Files, warehouse: Path) ->
     assert planned(context, "recover").empty
 
 
-@pytest.mark.long
-def test_a_branch_becomes_main_and_is_taken_back(store: Files, warehouse: Path) -> None:
-    context = context_on(warehouse, store)
+def test_a_branch_becomes_main_and_is_taken_back(memory: Files, warehouse: Path) -> None:
+    context = context_on(warehouse, memory)
     done(context, "create-savepoint", snapshot=3)
     done(context, "create-branch", name="b", tag="savepoint.1")
-    before = _table_directory(store)
+    before = _table_directory(memory)
     archive = done(context, "replace-main-branch", name="b").result["previous_main"]
-    assert main_root(store, ORDERS) == ORDERS.root("b")
-    assert sorted(branch_names(store, ORDERS)) == sorted(["b", str(archive)])
-    assert [each.id for each in SavepointManager(store, ORDERS).of_root(ORDERS.root("b"))] == [1]
-    assert sorted(_table_directory(store)) == [
+    assert main_root(memory, ORDERS) == ORDERS.root("b")
+    assert sorted(branch_names(memory, ORDERS)) == sorted(["b", str(archive)])
+    assert [each.id for each in SavepointManager(memory, ORDERS).of_root(ORDERS.root("b"))] == [1]
+    assert sorted(_table_directory(memory)) == [
         "schema/schema-0",
         "snapshot/LATEST",
         f"snapshot/{BARRIER}",
@@ -84,13 +96,13 @@ def test_a_branch_becomes_main_and_is_taken_back(store: Files, warehouse: Path) 
         "tag/tag-v2",
     ]
     with pytest.raises(Death):
-        done(context_on(warehouse, FaultFiles(store, 9)), "undo")
+        done(context_on(warehouse, FaultFiles(memory, 9)), "undo")
     done(context, "recover")
-    assert main_root(store, ORDERS) == ORDERS.root("b")
+    assert main_root(memory, ORDERS) == ORDERS.root("b")
     done(context, "undo")
-    assert _table_directory(store) == before
+    assert _table_directory(memory) == before
     done(context, "delete-branch", name="b")
-    assert branch_names(store, ORDERS) == []
+    assert branch_names(memory, ORDERS) == []
 
 
 def _table_directory(store: Files) -> dict[str, bytes]:

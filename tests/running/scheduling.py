@@ -32,6 +32,8 @@ _ANOTHER = re.compile(
     r"|library\.ways|streaming\.sink"
 )
 _ENGINE = re.compile(r"\bengine\b[:,)]|with_engine")
+# The engine that tests kill is one more to start.
+_MORTAL = re.compile(r"\bmortal\b[:,)]")
 # There the context of an action has the engine.
 _WITH_CONTEXT = re.compile(r"tests/interop/")
 _CONTEXT = re.compile(r"\bcontext\b[:,)]")
@@ -82,6 +84,8 @@ def kind_of(file: str, text: str) -> str:
     """The role of the processes that a file of this text is for."""
     if _ANOTHER.search(text):
         return ANOTHER_SPARK
+    if _MORTAL.search(text):
+        return QUERIES
     if _ENGINE.search(text) or (_WITH_CONTEXT.match(file) and _CONTEXT.search(text)):
         return ACTIONS if _OF_ACTIONS.match(file) else QUERIES
     return NO_SPARK

@@ -25,6 +25,8 @@ from tests.tui.settling import settled
 # A statement of a freshly started Spark on a busy machine takes its time.
 PATIENCE = 240.0
 _STEP = 0.02
+# Textual gives a screen 30 seconds to handle what it was told.
+Pilot._wait_for_screen.__defaults__ = (PATIENCE,)
 
 
 @dataclass

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint, link_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.comparison import Takeover, moved, savepoints_held_alone, survey_takeover
-from paimark.core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
+from paimark.core.actions.replace.pointer import Replacement, Sides, has_head, replacement_of, sides
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, unwritable_paths
@@ -68,15 +70,20 @@ def require_free(context: Context, takeover: Takeover, replacement: Replacement)
         refusals += loss_refusals(context.files, takeover)
     raise_first(refusals)
     table = takeover.main.root.table
-    if (
-        replacement_of(
-            takeover, context.files, replacement.archive, drops_previous=replacement.drops_previous
-        )
-        != replacement
-    ):
+    now = replacement_of(
+        takeover, context.files, replacement.archive, drops_previous=replacement.drops_previous
+    )
+    if not _has_only_gone_on(context.files, takeover.branch.root, replacement, now):
         raise Refused(f"The history of {table.full_name} has just changed", "Make a new plan.")
     if replacement.archive is not None and context.files.entries(table.root(replacement.archive).directory):
         raise Refused(f"{table.full_name} has a branch {replacement.archive} already", "Make a new plan.")
+
+
+def _has_only_gone_on(files: Files, branch: Root, then: Replacement, now: Replacement) -> bool:
+    """Whether jobs at most went on with the branch. `as_planned` refuses that if it is not agreed to."""
+    head, digest = then.branch_head, then.branch_head_digest
+    same = structs.replace(now, branch_head=head, branch_head_digest=digest, seen=then.seen)
+    return same == then and (now == then or has_head(files, branch, then))
 
 
 def require_still(hold: Hold, replacement: Replacement, progress: Progress, *, exactly: bool = False) -> None:

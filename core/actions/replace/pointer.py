@@ -129,7 +129,7 @@ def prepare(hold: Hold, replacement: Replacement, progress: Progress) -> None:
     switched_off = _switched_off(between.branch, replacement)
     if switched_off != replacement.branch_schema.encode():
         # Another engine may have made another branch of this name since: its schema is not to be overwritten.
-        if not _has_head(files, between.branch, replacement):
+        if not has_head(files, between.branch, replacement):
             raise Refused(
                 f"Branch {replacement.branch} of {hold.table.full_name} has just changed", "Make a new plan."
             )
@@ -188,7 +188,7 @@ def is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool
     that are copies of ours too: main's.
     """
     # Nobody commits to a root without a schema: there is nothing to lose.
-    if _has_head(files, branch, replacement) or not files.names(branch.schemas):
+    if has_head(files, branch, replacement) or not files.names(branch.schemas):
         return True
     # The head has expired, or was rolled back, or this is another branch. Other engines copy a new branch's
     # schemas from the table directory, where retention is never switched off.
@@ -198,7 +198,7 @@ def is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool
     return here == switched_off != of_table
 
 
-def _has_head(files: Files, branch: Root, replacement: Replacement) -> bool:
+def has_head(files: Files, branch: Root, replacement: Replacement) -> bool:
     """Whether the branch has the very snapshot that was its newest at the plan."""
     if replacement.branch_head is None:
         return False

@@ -77,6 +77,14 @@ def test_a_branch_made_anew_stays_whole_when_a_killed_replacement_is_taken_back(
     assert branch_names(context.files, ORDERS) == ["fix"]
 
 
+def test_a_job_of_the_branch_may_commit_right_after_the_lock_is_taken(context: Context) -> None:
+    branched(context, "fix", order_id=101)
+    beside = Meanwhile(context.files, "branch/ACTION", lambda: add(context, "shop.orders$branch_fix", 500))
+    done(context_on(Path(context.files.uri), beside), ACTION, name="fix")
+    assert main_root(context.files, ORDERS) == FIX
+    assert 500 in [row["order_id"] for row in rows_of(context, FIX)]
+
+
 def test_a_branch_made_anew_during_the_replacement_stays_whole(
     context: Context, warehouse: Path, fix: Path
 ) -> None:

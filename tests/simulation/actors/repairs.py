@@ -26,7 +26,7 @@ from tests.simulation.formats import KEY, VALUE, Rows
 REPAIRS = ("revert", "restore-rows", "edit-rows")
 # The views of `core/actions/repair/commit_files.py`.
 _BEFORE, _ADDED, _GONE = "__paimark_before", "__paimark_added", "__paimark_gone_rows"
-_REPLACED, _WITHIN = "__paimark_replaced", "__paimark_within"
+_REPLACED, _WITHIN, _INTACT = "__paimark_replaced", "__paimark_within", "__paimark_intact"
 _MEANT = re.compile(rf"{KEY} = ([0-9]+)")
 
 
@@ -71,7 +71,7 @@ def answer(sql: str, rows: Mapping[str, Rows]) -> list[dict[str, Any]] | None:
         ][:5]
     if _BEFORE in rows:
         before, added = Counter(rows[_BEFORE]), Counter(rows[_ADDED])
-        lost = (Counter(rows[_GONE]) - taken(rows)).total()
+        lost = (sought(rows) - taken(rows)).total()
         return [{"back": (before - added).total(), "go": (added - before).total(), "lost": lost}]
     if "count_if(" in sql:
         then, now = (of_key(rows[view], meant_key(sql)) for view in (THEN, NOW))
@@ -106,10 +106,20 @@ def upserts(sql: str, changes: Iterable[KeyChange]) -> list[KeyChange]:
     return [each for each in changes if not (keeps and each.is_conflict)]
 
 
+def is_mixed(rows: Mapping[str, Rows]) -> bool:
+    """Whether files of the commit that are gone had rows that it only carried on, beside its own."""
+    return bool(rows[_GONE] and rows[_BEFORE])
+
+
+def sought(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
+    """The commit's own rows, some of which may be gone."""
+    return Counter(rows[_ADDED]) - Counter(rows[_BEFORE]) if is_mixed(rows) else Counter(rows[_GONE])
+
+
 def taken(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
-    """Rows of the commit that files of now have, beside copies that were there before it."""
+    """Those of them that files of now have, beside copies that were there before the commit."""
     replaced, within = Counter(rows[_REPLACED]), Counter(rows[_WITHIN])
-    return Counter(rows[_GONE]) - (replaced - within)
+    return sought(rows) - (replaced - within)
 
 
 def added_rows(sql: str, rows: Mapping[str, Rows]) -> Rows:
@@ -118,8 +128,10 @@ def added_rows(sql: str, rows: Mapping[str, Rows]) -> Rows:
         return ()
     if THEN in rows:
         return tuple(of_key(rows[THEN], meant_key(sql)).elements())
-    kept = Counter(rows[_WITHIN]) - taken(rows)
-    return tuple(sorted((kept + Counter(rows[_BEFORE])).elements()))
+    there, back = Counter(rows[_WITHIN]), Counter(rows[_BEFORE])
+    if is_mixed(rows):
+        there, back = there + Counter(rows[_INTACT]), back - Counter(rows[_ADDED])
+    return tuple(sorted((there - taken(rows) + back).elements()))
 
 
 def of_key(rows: Rows, key: int) -> Counter[tuple[int, int]]:
