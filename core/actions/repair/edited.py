@@ -21,7 +21,8 @@ _NAMED_KEYS = 200
 class EditedRows(KeyedChanges):
     """`BASE` has the rows as they were read, `NOW` those of now; `where` is true of each that is edited.
 
-    A row that is not as it was read is in conflict. `kinds` are Spark's types of columns that can be edited.
+    A row that is not as it was read is in conflict: the cells that are edited replace those of now, and the
+    others stay. `kinds` are Spark's types of columns that can be edited.
     If the edits have cells as they `were`, those stand in for the ones of `BASE`.
     """
 
@@ -88,15 +89,20 @@ class EditedRows(KeyedChanges):
     def _base(self) -> str:
         if not self.were:
             return "b.r"
-        cells = ", ".join(f"{self._of('o', name, 'b.r')} AS {quoted(name)}" for name in self.columns)
+        cells = ", ".join(
+            f"{self._of('o', name, f'b.r.{quoted(name)}')} AS {quoted(name)}" for name in self.columns
+        )
         return f"IF(o IS NULL OR b.r IS NULL, b.r, struct({cells}))"
 
     def _cell(self, name: str) -> str:
-        return f"k.{quoted(name)}" if name in self.keys else self._of("m", name, "base")
+        if name in self.keys:
+            return f"k.{quoted(name)}"
+        # A row that is gone comes back as it was read, and one that is added has nothing of another.
+        was = f"IF(now IS NULL OR w = 'add', base.{quoted(name)}, now.{quoted(name)})"
+        return self._of("m", name, was)
 
-    def _of(self, cells: str, name: str, row: str) -> str:
-        """A column's text among these cells as its value, or else that of a row."""
-        was = f"{row}.{quoted(name)}"
+    def _of(self, cells: str, name: str, was: str) -> str:
+        """A column's text among these cells as its value, or else what it was."""
         if name not in self.kinds:
             return was
         place = f"'c{self.places[name]}'"

@@ -15,7 +15,7 @@ ArgumentValue = str | int | bool | None
 
 _WHOLE = re.compile(r"([0-9]{1,18})L?", re.IGNORECASE)
 _WORDS: dict[str, ArgumentValue] = {"TRUE": True, "FALSE": False, "NULL": None}
-_FORM = "Write CALL sys.create_savepoint(table => 'db.t')."
+_FORM = "A whole one is CALL sys.create_savepoint(table => 'db.t')."
 _LITERALS = "An argument is a text in quotes, a whole number, true, false or NULL."
 
 

@@ -130,6 +130,17 @@ async def test_keys_for_rows_wait_until_the_rows_are_there(warehouse: Path, slow
         await console.sees("Tag snapshot 3 of main of shop.orders as third")
 
 
+async def test_a_store_that_does_not_answer_is_named(
+    warehouse: Path, slow: SlowSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paimark.tui.panes.record_pane._PATIENCE", 1)
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.sees(f"No answer from {slow.name} for 1 s.")
+        slow.may_go_on.set()
+        await console.sees("1 of 5")
+        assert "No answer" not in console.text
+
+
 async def test_text_behind_a_key_that_waits_is_for_what_the_key_opens(
     warehouse: Path, slow: SlowSession
 ) -> None:
