@@ -84,8 +84,9 @@ class Lookups:
             return None
         if not need.conditions:
             # Of Parquet the scan itself reads the first rows in this process.
-            is_quick = all(file.file_format == "parquet" for file in table.state.files)
-            parts = None if is_quick or need.limit is None else _first_parts(table.state, need.limit)
+            if not _is_of_first(need) or all(file.file_format == "parquet" for file in table.state.files):
+                return None
+            parts = _first_parts(table.state, need.limit or 0)
             if parts is None:
                 return None
             return self._asked(scan, "root", need, {"splits": [self._split(part) for part in parts]})
@@ -115,8 +116,7 @@ class Lookups:
     ) -> DataFrame | None:
         """The rows at a place; the first ones, if it has no conditions."""
         equal: Sequence[Equality] = place.get("conditions", ())
-        is_limited = need.limit is not None and need.limit <= SMALL_RESULT
-        if self._conf.get(LOOKUPS, DEFAULTS[LOOKUPS]) == "off" or not (equal or is_limited):
+        if self._conf.get(LOOKUPS, DEFAULTS[LOOKUPS]) == "off" or not (equal or _is_of_first(need)):
             return None
         kind = scan.root.directory, scan.snapshot, scan.schema, frozenset(name for name, _ in equal)
         if kind in self._refused or not self._library.can_read(scan):
@@ -125,6 +125,7 @@ class Lookups:
         question = {
             "columns": list(need.columns),
             "most_bytes": _MOST_BYTES,
+            "most_files": _MOST_FILES,
             **({"most_rows": _MOST_ROWS} if equal else most),
             **place,
         }
@@ -215,6 +216,11 @@ def _parts(state: TableState, pruner: Pruner, conditions: Sequence[Condition]) -
     grouped = {file.address for part in parts for file in part.files}
     whole = (file for address, file in chosen.items() if address not in grouped)
     return [*parts, *(_Part((file,), merged=False) for file in filter(pruner.keeps(conditions), whole))]
+
+
+def _is_of_first(need: ViewNeeds) -> bool:
+    """Whether a few rows are enough, whichever they are."""
+    return not need.conditions and need.limit is not None and need.limit <= SMALL_RESULT
 
 
 def _first_parts(state: TableState, limit: int) -> list[_Part] | None:

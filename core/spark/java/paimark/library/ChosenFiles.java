@@ -28,9 +28,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 final class ChosenFiles {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** More files are not opened in one process. */
-    private static final int MOST_FILES = 64;
-
     private final LibraryTable opened;
     private final FileStoreTable table;
     private final JsonNode question;
@@ -94,7 +91,7 @@ final class ChosenFiles {
         for (Split split : splits) {
             files += split instanceof DataSplit ? ((DataSplit) split).dataFiles().size() : 1;
         }
-        return files > MOST_FILES ? null : splits;
+        return files > question.get("most_files").asInt() ? null : splits;
     }
 
     private static Predicate allOf(List<Predicate> conditions) {
