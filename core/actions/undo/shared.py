@@ -98,14 +98,17 @@ class Followed(Refused):
     """Others committed since a change of rows. `instead` takes back its commit alone, if anything does."""
 
     def __init__(self, reason: str, files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> None:
-        super().__init__(reason, by_hand(files, table, edit, is_main=is_main))
         self.instead = _revert(files, table, edit, is_main=is_main)
+        super().__init__(reason, _told(table, self.instead, _all_since(files, table, edit, is_main=is_main)))
 
 
 def by_hand(files: Files, table: TablePath, edit: RowsEdit, *, is_main: bool) -> str:
     """The commands, in a sentence, that take back the change: its commit alone, or all since as well."""
-    rest = _all_since(files, table, edit, is_main=is_main)
     revert = _revert(files, table, edit, is_main=is_main)
+    return _told(table, revert, _all_since(files, table, edit, is_main=is_main))
+
+
+def _told(table: TablePath, revert: Instead | None, rest: str) -> str:
     if revert is None:
         return rest
     options = [word for name, value in revert.arguments.items() for word in (f"--{name}", str(value))]
