@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from paimark.tui.work.running_change import RunningChange
 
 T = TypeVar("T")
+# As many newest snapshots as a tall terminal shows; the rest is read on demand.
+PAGE = 100
 
 
 class Target(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from paimark.core.actions.declared.declarations import DECLARED
 from paimark.tui.dialogs.palette import PaletteEntry
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Pane
+from paimark.tui.query.asking import holders_statement, try_statement, when_statement
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 
@@ -61,9 +62,18 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
             PaletteEntry(
                 "chart", "records, files and bytes over time, or a histogram", "C", browse.action_chart
             ),
-            PaletteEntry("when", "since when there are rows of a condition", "", browse.ask_when),
-            PaletteEntry("holders", "which versions still have rows of a condition", "", browse.ask_holders),
-            PaletteEntry("try", "a script on a branch, checked, and published", "", browse.ask_try),
+            PaletteEntry(
+                "when", "since when there are rows of a condition", "", partial(browse.ask, when_statement)
+            ),
+            PaletteEntry(
+                "holders",
+                "which versions still have rows of a condition",
+                "",
+                partial(browse.ask, holders_statement),
+            ),
+            PaletteEntry(
+                "try", "a script on a branch, checked, and published", "", partial(browse.ask, try_statement)
+            ),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("expiry off", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
