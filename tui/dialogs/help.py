@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.tui.dialogs.dialog import SearchedText
 from paimark.tui.dialogs.record import matches
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
-from paimark.tui.widgets.key_bar import KeyBar, written
+from paimark.tui.widgets.key_bar import written
 
 _KEYS_WIDTH = 20
 _END: list[Line] = [
@@ -33,14 +32,9 @@ class HelpScreen(SearchedText):
     ]
 
     def __init__(self, sections: Sequence[KeySection], *, is_whole: bool) -> None:
-        super().__init__()
+        super().__init__("Keys")
         self._sections = sections
         self._end = _END if is_whole else []
-
-    def compose(self) -> ComposeResult:
-        with self.framed("Keys"):
-            yield self._text
-            yield KeyBar()
 
     def _show(self) -> None:
         lines = _page(self._sections, self._words) + ([] if self._words else self._end)

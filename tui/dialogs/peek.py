@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.actions.plan import Outcome
@@ -23,7 +22,6 @@ from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot
 
 if TYPE_CHECKING:
@@ -49,17 +47,12 @@ class PeekScreen(Dialog[None]):
     ]
 
     def __init__(self, title: str, peeking: Peeking) -> None:
-        super().__init__()
-        self._title = title
-        self._peeking = peeking
         self._grid = RecordGrid(frozen=1, cells=True)
+        super().__init__(f"{title}: first rows", self._grid)
+        self._of = title
+        self._peeking = peeking
         self._is_reading = True
         self._version: DiffVersion | None = None
-
-    def compose(self) -> ComposeResult:
-        with self.framed(f"{self._title}: first rows"):
-            yield self._grid
-            yield KeyBar()
 
     def on_mount(self) -> None:
         self._reading: Slot[Peeked] = Slot(self.app, "peek", self._take, self._failed)
@@ -83,7 +76,7 @@ class PeekScreen(Dialog[None]):
         at = f"snapshot {version.snapshot.id}" if version.snapshot else "no snapshot"
         more = " and perhaps more" if table.num_rows == PEEKED else ""
         rows = counted(table.num_rows, "row") + _records(version)
-        self.retitle(f"{self._title} at {at}: {rows}{more}")
+        self.retitle(f"{self._of} at {at}: {rows}{more}")
 
     def _failed(self, error: PaimarkError) -> None:
         self._is_reading = False

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.figures import counted
@@ -18,7 +17,6 @@ from paimark.tui.messages import Copied
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 
 
 class RecordScreen(SearchedText):
@@ -36,14 +34,9 @@ class RecordScreen(SearchedText):
     ]
 
     def __init__(self, detail: Detail, *, cell: bool = False) -> None:
-        super().__init__()
+        super().__init__(detail.title)
         self._detail = detail
         self._is_cell = self._is_unfolded = cell
-
-    def compose(self) -> ComposeResult:
-        with self.framed(self._detail.title):
-            yield self._text
-            yield KeyBar()
 
     def show(self, detail: Detail) -> None:
         """Show more facts about the same record; other records are ignored."""

@@ -35,11 +35,10 @@ from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.editing.edit_screen import EditScreen
 from paimark.tui.dialogs.editing.target import EditTarget
-from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.dialogs.grid_columns import ColumnsScreen
 from paimark.tui.dialogs.help import HelpScreen
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
-from paimark.tui.dialogs.path_screen import PathScreen
+from paimark.tui.dialogs.path_screen import ExportScreen, PathScreen
 from paimark.tui.dialogs.peek import PeekScreen
 from paimark.tui.dialogs.pick import HistoryScreen, PickDialog, PickOne
 from paimark.tui.dialogs.plan_dialog import PlanDialog

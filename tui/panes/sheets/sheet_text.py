@@ -84,7 +84,7 @@ class SheetExports:
 
     async def ask(self, result: QueryResult | None, database: str | None) -> None:
         """Ask for the file, and export to it. It never overwrites a file."""
-        from paimark.tui.dialogs.export import ExportScreen
+        from paimark.tui.dialogs.path_screen import ExportScreen
 
         if result is None or not isinstance(result.end, Finished) or not result.names:
             self._say(f"There are no rows to export: {run_key()} runs the statement", "warn")
