@@ -10,18 +10,20 @@ from typing import Any
 
 from textual.app import App
 
+from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Finished
 from paimark.tui.formats import copied_cells, whole_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import run_key
 from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
-from paimark.tui.query.exporting import Export, Exporting
+from paimark.tui.query.exporting import Export
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.work.background import Slot
 from paimark.tui.work.engine_room import EngineRoom
 
 
@@ -73,14 +75,12 @@ class SheetExports:
     """Runs one export at a time. `changed` is called when one begins or ends."""
 
     def __init__(self, app: App[Any], room: EngineRoom, job: SheetJob, changed: Callable[[], None]) -> None:
+        self.running: Export | None = None
         self._app = app
+        self._room = room
         self._job = job
         self._changed = changed
-        self._exporting = Exporting(app, room, self._ended)
-
-    @property
-    def running(self) -> Export | None:
-        return self._exporting.export
+        self._writing: Slot[str] = Slot(app, "export", self._written, self._failed)
 
     async def ask(self, result: QueryResult | None, database: str | None) -> None:
         """Ask for the file, and export to it. It never overwrites a file."""
@@ -97,11 +97,19 @@ class SheetExports:
 
     def _export_to(self, result: QueryResult, database: str | None, path: Path | None) -> None:
         if path is not None:
-            export = self._exporting.start(path, result, database)
+            self.running = export = Export(path, self._room)
+            export.thread = self._writing.ask(lambda report: report(export.write(result, database)))
             self._job.begin(f"export to {path}", lambda: "".join(text for text, _ in export.line))
             self._changed()
 
+    def _written(self, sentence: str) -> None:
+        self._ended(sentence, "good")
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._ended(error.said, "bad")
+
     def _ended(self, sentence: str, ink: str) -> None:
+        self.running = None
         self._job.end(sentence, ink)
         self._say(sentence, ink)
         self._changed()
