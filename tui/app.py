@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from paimark.core.config import Settings
 from paimark.core.text import clean_text
-from paimark.tui.memory import LAST_PATIENCE
 from paimark.tui.opening import Opening
 from paimark.tui.session import Session
 from paimark.tui.terminal.leaving import attributes, end_here, leaving
@@ -70,7 +69,7 @@ def _sit(settings: Settings) -> Console:
             # For every kind of end, also a dropped line: keep texts, and leave no change half done.
             console.browse.tabs.keep_texts()
             console.browse.drafts.end()
-            session.memory.save(LAST_PATIENCE)
+            session.memory.save()
             for change in changes:
                 change.leave()
             exports = session.room.exports.paths

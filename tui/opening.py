@@ -89,6 +89,7 @@ class Opening:
             is_there = opened.target == wanted
             if is_there and tab is not Tab.SNAPSHOTS:
                 self._put(lambda screen: screen.arrive(opened.target, tab))
+            self._session.memory.look(target.table, Tab.SNAPSHOTS.name.lower())
             rows, counted = opened.lineage.newest(PAGE), unit()
             self._put(lambda screen: screen.show_newest(opened, rows, counted))
             if is_there and version:
@@ -100,15 +101,15 @@ class Opening:
     def _destination(self) -> tuple[Target | None, str, Tab]:
         """The requested place, a version in it and a tab; else the last location."""
         memory = self._session.memory
-        memory.load()
-        if memory.problem:
-            self._put(lambda screen: screen.note(memory.problem))
+        # All that the first frame needs, so that the screen itself reads nothing.
+        spot, _ = memory.spot, memory.sidebar
+        if problem := memory.problem:
+            self._put(lambda screen: screen.note(f"What was remembered is not used: {problem}"))
         if self._session.settings.start:
             from paimark.core.travel.place import parse_place
 
             place = parse_place(self._session.settings.start)
             return Target(place.table, place.branch), place.version, Tab.SNAPSHOTS
-        spot = memory.spot
         if spot is None:
             return None, "", Tab.SNAPSHOTS
         tab = Tab.__members__.get(spot.tab.upper(), Tab.SNAPSHOTS)

@@ -179,6 +179,7 @@ class RecordPane(Column, Generic[S]):
 
     def read_moving(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """Read and report the rows, wherever another program moves them meanwhile. Called in a thread."""
+        self.session.memory.look(target.table, self.TITLE.lower())
         rows = RowsReport(report, self.session, target, self.session.begin_unit(target))
         self.session.read_moving(lambda: self.read(target, rows))
 
