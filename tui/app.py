@@ -80,7 +80,7 @@ def _sit(settings: Settings) -> Console:
 
                 ends = end_changes(changes, hurried)
             if exports:
-                from paimark.tui.work.unfinished_files import ends_of
+                from paimark.tui.work.engine_room import ends_of
 
                 ends += ends_of(exports)
         for end in ends:
@@ -92,9 +92,9 @@ def _sit(settings: Settings) -> Console:
 
 def _bind_own(console: Console, settings: Settings) -> None:
     """Add the keys and commands of the config file to the console. Raises `UsageError`."""
-    from paimark.tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
     from paimark.tui.keys.rebinding import first_keys, keymap_of
     from paimark.tui.named_keys import take_keys
+    from paimark.tui.own_commands import bindings_of, ready_commands, require_free_keys
 
     scopes = _scopes()
     keymap = keymap_of(settings.keys, scopes)

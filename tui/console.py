@@ -44,8 +44,7 @@ from paimark.tui.work.collector import Collector
 from paimark.tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
-    from paimark.tui.commands.own_commands import ReadyCommand
-    from paimark.tui.commands.running import OwnCommands
+    from paimark.tui.own_commands import OwnCommands, ReadyCommand
     from paimark.tui.tour.tour import Tour
     from paimark.tui.tour.tour_bar import TourBar
     from paimark.tui.work.jobs import Job
@@ -282,9 +281,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say(how_to_quit())
 
     async def action_help(self) -> None:
-        from paimark.tui.dialogs.help import HelpScreen
         from paimark.tui.keys.rebinding import rebound
-        from paimark.tui.screens.key_sections import dialog_sections, key_sections
+        from paimark.tui.screens.help import HelpScreen, dialog_sections, key_sections
 
         everywhere = [*self.BINDINGS, *self._own_keys]
         of_dialog = dialog_sections(self.screen)
@@ -310,8 +308,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
     async def action_palette(self) -> None:
         from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
         from paimark.tui.keys.rebinding import shown_keys
-        from paimark.tui.screens.contexts import context_entries, opening_entry
-        from paimark.tui.screens.palette_entries import entries, own_entries
+        from paimark.tui.screens.palette_entries import context_entries, entries, opening_entry, own_entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None
@@ -331,7 +328,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
     def take_commands(self, commands: Sequence[ReadyCommand], bindings: list[Binding]) -> None:
         """Add user-defined commands and their keys."""
-        from paimark.tui.commands.running import OwnCommands
+        from paimark.tui.own_commands import OwnCommands
 
         self._own_keys = bindings
         self._own_commands = OwnCommands(self, self.session, self.browse.tabs, self.say, commands)

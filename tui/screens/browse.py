@@ -34,7 +34,6 @@ from paimark.tui.screens.browse_keys import (
 from paimark.tui.screens.open_tabs import LocationHistory, OpenTabs, keep_place
 from paimark.tui.screens.row_dialogs import DifferenceLookup, RowDialogs
 from paimark.tui.screens.selected_rows import SelectedRows
-from paimark.tui.screens.sidebar import Sidebar
 from paimark.tui.screens.table_summary import TableSummary
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.tabs import Tab
@@ -80,7 +79,6 @@ class BrowseScreen(Backdrop):
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
         self.drafts = Drafts()
         self.rows = SelectedRows(self.tabs, self.say)
-        self._sidebar = Sidebar(self.tables, session.memory, self.say)
 
     def compose(self) -> ComposeResult:
         yield self.breadcrumb
@@ -125,7 +123,7 @@ class BrowseScreen(Backdrop):
     def begin_at(self, target: Target, problem: str = "") -> None:
         """Show a table whose newest snapshots are being read, unless the person has gone elsewhere."""
         if self.target in (None, self.snapshots.awaited):
-            self._sidebar.show(self.size.width)
+            self.tables.fit(self.size.width)
             self._show_name(target)
             self.snapshots.expect(target)
             self._summary.read()
@@ -369,10 +367,10 @@ class BrowseScreen(Backdrop):
         self.pane.reload()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._sidebar.show(event.size.width)
+        self.tables.fit(event.size.width)
 
     def action_sidebar(self, steps: int) -> None:
-        self._sidebar.resize(steps, self.size.width)
+        self.tables.widen(steps, self.size.width)
 
     def action_zoom(self) -> None:
         zoomed = not self.has_class("-zoomed")

@@ -224,8 +224,7 @@ class RowDialogs:
     async def open_peek(self) -> None:
         """Show the first rows of the version under the cursor, or of the table, without Spark."""
         from paimark.core.travel.requested_version import RequestedVersion
-        from paimark.tui.dialogs.peek import PeekScreen
-        from paimark.tui.query.peeking import Peeking
+        from paimark.tui.dialogs.peek import Peeking, PeekScreen
 
         target = self._tabs.target
         if target is None or self._rows.says_no_row():

@@ -269,7 +269,7 @@ def make_tour(
     """A tour with the present keys; `bindings` are the application's."""
     from paimark.tui.dialogs.plan_dialog import PlanDialog
     from paimark.tui.keys.rebinding import keys_by_id
-    from paimark.tui.screens.key_sections import key_sections
+    from paimark.tui.screens.help import key_sections
 
     sections = [*key_sections(bindings), ("", PlanDialog.BINDINGS)]
     keys = keys_by_id([each for _, of_section in sections for each in of_section], keymap)

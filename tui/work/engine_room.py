@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError
 from paimark.core.once import once_for_all
 from paimark.core.text import whole_number
 from paimark.tui.named_keys import run_key
-from paimark.tui.work.unfinished_files import UnfinishedFiles
 
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine
@@ -164,3 +165,43 @@ def engine_line(room: EngineRoom) -> Line:
         (state, state_ink),
         (f"   {consequence.format(log=room.log_path, run=run_key())}", "quiet"),
     ]
+
+
+# How long the console's end waits for a thread to remove its temporary file, in seconds: a disk may be slow.
+_PATIENCE = 5.0
+_STEP = 0.02
+
+
+class UnfinishedFiles:
+    """Threads add and remove files; the console's end reads them."""
+
+    def __init__(self) -> None:
+        self._paths: list[Path] = []
+        self._stopping = Cancellation()
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        return tuple(self._paths)
+
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[None]:
+        """While it lasts the calling thread writes the file, or removes what it wrote."""
+        self._paths.append(path)
+        try:
+            with cancellable(self._stopping):
+                yield
+        finally:
+            self._paths.remove(path)
+
+    def stop(self, hurried: threading.Event) -> None:
+        """Stop the threads, and wait for them; for some seconds at most, and not once `hurried` is set."""
+        self._stopping.cancel()
+        end = time.monotonic() + _PATIENCE
+        while self._paths and time.monotonic() < end and not hurried.wait(_STEP):
+            pass
+
+
+def ends_of(paths: Sequence[Path]) -> list[str]:
+    """A sentence for each export that was stopped before its file was complete."""
+    stopped = [path for path in paths if not os.path.lexists(path)]
+    return [f"The export to {path} was stopped: no file was written" for path in stopped]
