@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -29,13 +30,43 @@ Of = tuple[str, ...]
 T = TypeVar("T")
 
 
-class GridLook(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The settings of a tab's grid, by column names: the chosen `order` and `hidden` columns, `widths` in
-    cells, and in `sort` the column that the rows are sorted by, or empty."""
+class ColumnLayout(msgspec.Struct, frozen=True):
+    """A person's choices for a grid's columns, by column name, so that they apply to other rows, too.
+
+    `order` is empty until a column is moved, then it has the names of all columns; `widths` are in cells.
+    """
 
     order: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    widths: dict[str, int] = {}
+    hidden: frozenset[str] = frozenset()
+    widths: Mapping[str, int] = msgspec.field(default_factory=dict)
+
+    def in_order(self, names: Sequence[str]) -> list[int]:
+        """The indexes of these columns in display order; columns that `order` lacks come last."""
+        places = {name: place for place, name in enumerate(self.order)}
+        return sorted(range(len(names)), key=lambda index: places.get(names[index], len(places)))
+
+    def toggled(self, name: str) -> ColumnLayout:
+        """The layout with the column hidden, or shown again if it was hidden."""
+        return msgspec.structs.replace(self, hidden=self.hidden ^ {name})
+
+    def with_width(self, name: str, width: int | None) -> ColumnLayout:
+        """The layout with this width of a column; `None` is the width measured from its values."""
+        others = {each: cells for each, cells in self.widths.items() if each != name}
+        return msgspec.structs.replace(self, widths=others if width is None else {**others, name: width})
+
+    def moved(self, names: Sequence[str], name: str, to: str) -> ColumnLayout:
+        """The layout with the column `name` moved to the position of the column `to`."""
+        order = [names[index] for index in self.in_order(names)]
+        place = order.index(to)
+        order.remove(name)
+        order.insert(place, name)
+        return msgspec.structs.replace(self, order=tuple(order))
+
+
+class GridLook(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The settings of a tab's grid; `sort` names the column that the rows are sorted by, or is empty."""
+
+    layout: ColumnLayout = ColumnLayout()
     sort: str = ""
     descending: bool = False
 
@@ -105,7 +136,8 @@ class Memory:
 
     def keep_look(self, table: TablePath, tab: str, look: GridLook) -> None:
         """A look with very many columns is not kept."""
-        is_kept = max(len(look.order), len(look.hidden), len(look.widths)) <= _MOST_COLUMNS
+        of = look.layout
+        is_kept = max(len(of.order), len(of.hidden), len(of.widths)) <= _MOST_COLUMNS
         known = look if is_kept and look != GridLook() else None
         self._keep((self._warehouse, table.full_name, tab), known)
 

@@ -64,6 +64,12 @@ class Opened(msgspec.Struct, frozen=True):
     main: str
     lineage: Lineage
 
+    @property
+    def of_main(self) -> Opened:
+        """The branch that is main of the same table, without another read."""
+        root = self.target.table.root(None if self.main == MAIN else self.main)
+        return Opened(Target(self.target.table), root, self.main, Lineage(self.lineage.files, root))
+
 
 class Session:
     """The constructor touches neither disk nor network; the properties do."""

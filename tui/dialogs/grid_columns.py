@@ -10,9 +10,10 @@ from textual.widgets import Input
 
 from paimark.core.figures import counted
 from paimark.tui.dialogs.pick import PickDialog
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.widgets.clean_input import CleanInput
-from paimark.tui.widgets.grid.columns import NARROWEST, STEP, ColumnLayout
+from paimark.tui.widgets.grid.columns import NARROWEST, STEP
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 _COLUMNS = (

@@ -21,13 +21,13 @@ from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.formats import copied_cells, whole_text
 from paimark.tui.keymap import hidden
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.query.arrow_rows import ArrowRows, arrow_columns
 from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot, ThreadReport
 

@@ -33,7 +33,7 @@ from paimark.tui.records.sources import (
     snapshot_key,
     user_cell,
 )
-from paimark.tui.session import PAGE, Opened, Session, Target
+from paimark.tui.session import PAGE, Opened, Session
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import Slot, ThreadReport
 
@@ -165,8 +165,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         if self._want_all and not self._reads_all and self.loaded is not None and self.loaded.is_part:
             self.load()
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:
-        opened = self.session.open(target)
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:
         root, before = self._known
         if root != opened.root:
             before = ()
@@ -192,8 +191,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._known, self._tags_fingerprint = (None, ()), None
         super().reload()
 
-    def fingerprint(self, target: Target) -> Fingerprint:
-        opened = self.session.open(target)
+    def fingerprint(self, opened: Opened) -> Fingerprint:
         root, rows = self._known
         newest = opened.lineage.newest(1)
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.

@@ -12,7 +12,7 @@ from textual.app import App
 
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.config import Flags, Settings, config_path, load_settings, read_config
-from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.errors import PaimarkError
 from paimark.core.storage.option_values import require_options
 from paimark.core.text import clean_text
 from paimark.tui.dialogs.palette import PaletteEntry
@@ -165,7 +165,7 @@ def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) 
             f"context {clean_text(name)}",
             "this is it" if name == session.settings.context else "open its warehouse",
             "",
-            partial(_switch, session, name, say, go),
+            partial(_open, session, say, go, context=name),
         )
         for name in contexts
     ]
@@ -174,37 +174,36 @@ def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) 
 def opening_entry(session: Session, say: Say, go: Callable[[Settings], None]) -> PaletteEntry:
     """`open PATH`: another warehouse, or a table of it, as `paimark PATH` opens it."""
     entry = PaletteEntry("open", "another warehouse: open PATH", "", lambda: say(_HOW_TO_OPEN, "warn"))
-    return replace(entry, run_with=lambda path: _open(session, path, say, go))
+    return replace(entry, run_with=lambda path: _open(session, say, go, path=path))
 
 
-def _open(session: Session, word: str, say: Say, go: Callable[[Settings], None]) -> None:
+def _open(
+    session: Session,
+    say: Say,
+    go: Callable[[Settings], None],
+    *,
+    context: str | None = None,
+    path: str | None = None,
+) -> None:
+    """Open another warehouse. Flags of the command line still apply, except warehouse and options."""
     from paimark.core.cli.places import go_to, require_place, require_warehouse
 
     if reason := why_not_now(session):
         say(reason, "warn")
         return
     given = session.settings.flags or Flags()
-    flags = replace(given, warehouse=None, options={}, context=None, start=None)
+    flags = replace(given, warehouse=None, options={}, context=context, start=None)
     try:
-        go_to(os.path.expanduser(word), flags)
+        if path is not None:
+            go_to(os.path.expanduser(path), flags)
         settings = load_settings(flags)
         require_options(settings.options, settings.warehouse)
         require_warehouse(settings.warehouse)
         require_place(settings)
+    except PaimarkError as error:
+        say(error.said, "bad")
+    else:
         go(settings)
-    except PaimarkError as error:
-        say(error.said, "bad")
-
-
-def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None]) -> None:
-    reason = why_not_now(session)
-    if reason:
-        say(reason, "warn")
-        return
-    try:
-        go(_settings_of(session.settings.flags or Flags(), name))
-    except PaimarkError as error:
-        say(error.said, "bad")
 
 
 def why_not_now(session: Session) -> str:
@@ -224,12 +223,3 @@ def why_not_now(session: Session) -> str:
 
 def _listed_by() -> str:
     return f"{key('browse.jobs', 'J')} lists it, "
-
-
-def _settings_of(flags: Flags, name: str) -> Settings:
-    """The settings of a context. Flags of the command line still apply, except warehouse and options."""
-    settings = load_settings(replace(flags, warehouse=None, options={}, context=name, start=None))
-    require_options(settings.options, settings.warehouse)
-    if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
-        raise NotFound(f"There is no warehouse {settings.warehouse}", "The config file names it.")
-    return settings

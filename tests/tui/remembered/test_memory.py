@@ -9,7 +9,7 @@ import pytest
 
 from paimark.core.config import Settings, state_directory
 from paimark.core.table.layout import TablePath
-from paimark.tui.memory import MOST_FILES, GridLook, Memory, Spot
+from paimark.tui.memory import MOST_FILES, ColumnLayout, GridLook, Memory, Spot
 from tests.tui.driving import sitting
 
 ORDERS = TablePath("shop", "orders")
@@ -50,7 +50,10 @@ async def test_the_next_sitting_begins_where_this_one_ended(warehouse: Path) -> 
 
 
 def test_what_is_left_is_found_again_unless_one_does_not_want_to_resume() -> None:
-    memory, look = memory_of(), GridLook(("id", "age"), ("kind",), {"id": 9}, "age", True)
+    memory, look = (
+        memory_of(),
+        GridLook(ColumnLayout(("id", "age"), frozenset(("kind",)), {"id": 9}), "age", True),
+    )
     memory.keep_spot(Spot("shop", "orders", "fix", "timeline"))
     memory.keep_look(ORDERS, "tags", look)
     memory.keep_sidebar(33)
@@ -110,7 +113,7 @@ def test_the_files_hold_no_secret_and_are_never_too_many() -> None:
     assert len(files()) == MOST_FILES
     assert memory_of(SECRET).spot is None
     memory.keep_look(ORDERS, "tab 1", GridLook())
-    memory.keep_look(ORDERS, "tab 2", GridLook(tuple(map(str, range(1000)))))
+    memory.keep_look(ORDERS, "tab 2", GridLook(ColumnLayout(tuple(map(str, range(1000))))))
     memory.save()
     assert len(files()) == MOST_FILES - 2
 

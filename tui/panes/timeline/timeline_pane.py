@@ -102,24 +102,23 @@ class TimelinePane(RecordPane[TimelineRows]):
             self._view, self._go_to = View(_ROWS), None
         super().aim(target)
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
         # The history is the same for every branch in view.
-        main, view = self.session.open(Target(target.table)), self._view
-        viewed = main if target.branch is None else self.session.open(target)
+        main, view, table = opened.of_main, self._view, opened.root.table
         if self.loaded is None:
-            report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
+            report(PaneRows(opened, TimelineRows(_newest_of_main(main)), None))
         fingerprint = self._fingerprint(main, self._heads.read)
-        events, left_out = read_past_events(self.session.files, target.table)
-        scene = read_scene(self.session.files, target.table, main.root, events)
+        events, left_out = read_past_events(self.session.files, table)
+        scene = read_scene(self.session.files, table, main.root, events)
         scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
         reader = RecordReader(self.session.files, scene)
         main_moved = self.loaded is not None and self.loaded.rows.woven.scene.main != scene.main
         if main_moved:
             view = unfolded_for(self.grid.cursor_key, view, scene, reader)
-        report(_woven(viewed, scene, reader, view, fingerprint, main_moved=main_moved))
+        report(_woven(opened, scene, reader, view, fingerprint, main_moved=main_moved))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        main = self.session.open(Target(target.table))
+    def fingerprint(self, opened: Opened) -> Hashable:
+        main = opened.of_main
         ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = not ids or main.lineage.has_snapshot(ids[0])
