@@ -19,7 +19,7 @@ from paimark.core.text import clean_text
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.formats import copied_cells, whole_text
+from paimark.tui.formats import copied_cells
 from paimark.tui.keymap import hidden
 from paimark.tui.memory import ColumnLayout
 from paimark.tui.messages import Copied, StatusShown
@@ -27,7 +27,6 @@ from paimark.tui.named_keys import key
 from paimark.tui.query.arrow_rows import ArrowRows, arrow_columns
 from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
-from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot, ThreadReport
 
@@ -95,25 +94,15 @@ class PeekScreen(Dialog[None]):
         for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell", "peek.change"))
         return ROWS if self._is_reading and for_rows else ""
 
-    def _row(self) -> list[tuple[str, str]]:
-        index = self._grid.index
-        if index is None:
-            return []
-        values = zip(self._grid.columns, self._grid.source.row(index), strict=True)
-        return [(column.title, "null" if value is None else whole_text(value)) for column, value in values]
-
-    def _detail(self, index: int) -> Detail:
-        return Detail(f"row {index + 1}", tuple(self._row()), values=tuple(self._grid.source.row(index)))
-
     def action_copy(self) -> None:
         if (index := self._grid.index) is not None:
             self.app.post_message(Copied(copied_cells(self._grid.source.row(index), "null")))
 
     async def action_record(self) -> None:
-        from paimark.tui.dialogs.record import RecordScreen
+        from paimark.tui.dialogs.record import RecordScreen, row_of
 
-        if (index := self._grid.index) is not None:
-            await self.app.push_screen(RecordScreen(self._detail(index)))
+        if (row := row_of(self._grid)) is not None:
+            await self.app.push_screen(RecordScreen(row))
 
     async def action_cell(self) -> None:
         from paimark.tui.dialogs.record import cell_of

@@ -48,7 +48,7 @@ from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.screens.help import HelpScreen
 from paimark.tui.screens.jobs import JobsScreen
 from paimark.tui.session import Session, Target
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.lines import Backdrop
 from paimark.tui.work.engine_room import EngineRoom
@@ -112,7 +112,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ),
     PickOne: lambda session, place: PickOne("Which?", "its name", {"one": 1}),
     PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),
-    RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (("id", "1"),))),
+    RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (Fact("id", "1"),))),
 }
 
 

@@ -99,7 +99,6 @@ class ConflictsScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         self._looking: Slot[Choosing] = Slot(self.app, "conflicts", self._take, self._failed)
-        self._keeping: Slot[str] = Slot(self.app, "kept choices", lambda file: None, self._not_kept)
         self._saving: Slot[str] = Slot(self.app, "choices", self._saved, self._not_saved)
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
@@ -300,18 +299,16 @@ class ConflictsScreen(Dialog[str | None]):
     def _save_meanwhile(self) -> None:
         choosing = self._choosing
         if choosing is not None and choosing.has_changed and not self._is_saving:
-            self._keeping.ask(lambda report: self._save(choosing, report))
+            self._saving.ask(lambda report: self._save(choosing, report))
 
     def _saved(self, file: str) -> None:
-        # Another dialog may have opened over this one: then this one stays, and can be closed again.
-        self._is_saving = False
-        self.dismiss(file)
+        if self._is_saving:
+            # Another dialog may have opened over this one: then this one stays, and can be closed again.
+            self._is_saving = False
+            self.dismiss(file)
 
     def _not_saved(self, error: PaimarkError) -> None:
         self._is_saving = False
-        self._not_kept(error)
-
-    def _not_kept(self, error: PaimarkError) -> None:
         self.bar.say(f"{error.message}: nothing is lost while this is open", "bad")
 
     def on_unmount(self) -> None:

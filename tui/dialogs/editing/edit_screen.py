@@ -26,7 +26,7 @@ from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.records.sources import GridColumn, RowSource
 from paimark.tui.session import Session
 from paimark.tui.widgets.clean_input import AskLine
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot
 
@@ -163,7 +163,8 @@ class EditScreen(Dialog[Outcome | None]):
 
         if self.staged:
             title = counted(self.staged, "edited row")
-            await self.app.push_screen(RecordScreen(Detail(title, tuple(self._staging.facts))))
+            facts = tuple(Fact(*each) for each in self._staging.facts)
+            await self.app.push_screen(RecordScreen(Detail(title, facts)))
         else:
             self.bar.say("There is no edit yet", "warn")
 

@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from textual.app import App
 
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Finished
-from paimark.tui.formats import copied_cells, whole_text
+from paimark.tui.dialogs.record import row_of
+from paimark.tui.formats import copied_cells
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import run_key
 from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
@@ -137,11 +139,8 @@ def narrowed(grid: RecordGrid, result: QueryResult) -> Line:
 
 def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:
     """All fields in full, and the row and column of the cursor."""
-    index, column = grid.index, grid.column
-    if index is None or result is None or not len(result.rows):
+    detail, column = row_of(grid), grid.column
+    if detail is None or result is None or not len(result.rows):
         return Detail()
-    values = tuple(result.rows.row(index))
-    named = zip(result.names, values, strict=True)
-    facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in named)
     title = "" if column is None else f", column {grid.columns[column].title}"
-    return Detail(f"row {index + 1}", facts, f"{grid.position}{title}", values=values)
+    return msgspec.structs.replace(detail, position=f"{grid.position}{title}")
