@@ -369,7 +369,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         from paimark.tui.tour.tour import make_tour
 
         if self._tour is None:
-            self._tour = make_tour(self, self.session, self.browse, self.say, self.BINDINGS, keymap(self))
+            self._tour = make_tour(self, self.session, self.browse, self.say)
         return self._tour
 
     async def action_tour(self, what: str = "start") -> None:
