@@ -21,7 +21,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.records import Snapshot
 from paimark.tui.named_keys import key
-from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts
@@ -118,7 +118,7 @@ class BranchesPane(RecordPane[BranchRows]):
 
     def read(self, opened: Opened, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.
-        fingerprint, table = self._fingerprint(opened, self._heads.read), opened.root.table
+        fingerprint, table = self.fingerprint(opened), opened.root.table
         main = opened.of_main.root
         why = reasons(self.session.files, main, "branch")
         rows = [
@@ -131,12 +131,9 @@ class BranchesPane(RecordPane[BranchRows]):
         report(PaneRows(opened, Records(rows, values_by(self.COLUMNS), _key), fingerprint))
 
     def fingerprint(self, opened: Opened) -> Hashable:
-        return self._fingerprint(opened, self._heads.check)
-
-    def _fingerprint(self, opened: Opened, heads: ReadHeads) -> Hashable:
         files, main = self.session.files, opened.of_main
         protected = read_if_there(files, main.target.table.protected)
-        return main.root, heads(files, main), protected
+        return main.root, self._heads.fingerprint(files, main), protected
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]

@@ -19,7 +19,7 @@ from paimark.core.table.operations import log_entries
 from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import cancel_key, key
-from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
@@ -89,7 +89,7 @@ class SpacePane(RecordPane[SpaceRows]):
         table, main = opened.root.table, opened.of_main.root
         if self.loaded is None:
             report(PaneRows(opened, SpaceRows.of_first(main, first_figure(self.session.files, main)), None))
-        fingerprint = self._fingerprint(opened, self._heads.read)
+        fingerprint = self.fingerprint(opened)
         with cancellable(counting):
             measured = space(
                 self.session.context,
@@ -101,12 +101,10 @@ class SpacePane(RecordPane[SpaceRows]):
         report(PaneRows(opened, SpaceRows.of_report(table, measured), fingerprint))
 
     def fingerprint(self, opened: Opened) -> Hashable:
-        return self._fingerprint(opened, self._heads.check)
-
-    def _fingerprint(self, opened: Opened, heads: ReadHeads) -> Hashable:
         main = opened.of_main
         operations = len(log_entries(self.session.files, main.target.table))
-        return heads(self.session.files, main), main.lineage.latest_id(), tags_fingerprint(main), operations
+        heads = self._heads.fingerprint(self.session.files, main)
+        return heads, main.lineage.latest_id(), tags_fingerprint(main), operations
 
     def take(self, loaded: PaneRows[SpaceRows]) -> None:
         super().take(loaded)

@@ -21,7 +21,7 @@ from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
 from paimark.core.travel.times import HINT, read_spoken_time
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, unfilter_hint
-from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
@@ -107,7 +107,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         main, view, table = opened.of_main, self._view, opened.root.table
         if self.loaded is None:
             report(PaneRows(opened, TimelineRows(_newest_of_main(main)), None))
-        fingerprint = self._fingerprint(main, self._heads.read)
+        fingerprint = self._fingerprint(main)
         events, left_out = read_past_events(self.session.files, table)
         scene = read_scene(self.session.files, table, main.root, events)
         scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
@@ -122,12 +122,12 @@ class TimelinePane(RecordPane[TimelineRows]):
         ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = not ids or main.lineage.has_snapshot(ids[0])
-        return self._fingerprint(main, self._heads.check, oldest_left=oldest_left)
+        return self._fingerprint(main, oldest_left=oldest_left)
 
-    def _fingerprint(self, main: Opened, heads: ReadHeads, *, oldest_left: bool = True) -> Hashable:
+    def _fingerprint(self, main: Opened, *, oldest_left: bool = True) -> Hashable:
         files, table = self.session.files, main.target.table
         return (
-            heads(files, main),
+            self._heads.fingerprint(files, main),
             main.lineage.latest_id(),
             oldest_left,
             tags_fingerprint(main),
