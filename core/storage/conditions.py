@@ -12,15 +12,13 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from paimark.core.errors import FileMissing, Refused
-
-if TYPE_CHECKING:
-    from paimark.core.storage.remote import RemoteFiles
+from paimark.core.storage.files import DirectoryEntry
 
 # Scratch files are below this directory of the warehouse, those of each race in a directory of its own.
 SCRATCH = ".paimark-scratch"
@@ -40,6 +38,33 @@ _LOST = "a file that was created is not there"
 Calls = Sequence[Callable[[], object]]
 
 
+class Raced(Protocol):
+    """The calls of a store that a race uses. Paths are relative to the warehouse."""
+
+    @property
+    def uri(self) -> str: ...
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Create a file on the condition that there is none; return whether the store says that it did."""
+
+    def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
+        """Replace a file on the condition that it has this etag; None if the store has no such condition."""
+
+    def delete_if(self, path: str, etag: str) -> bool | None:
+        """Delete a file on the condition that it has this etag; None if the store has no such condition."""
+
+    def etag_of(self, path: str) -> str | None:
+        """The etag of a file; empty if the store gives none, None if there is no file."""
+
+    def entries(self, directory: str) -> list[DirectoryEntry]: ...
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]: ...
+
+    def replace(self, path: str, data: bytes) -> None: ...
+
+    def delete(self, path: str) -> None: ...
+
+
 class Conditions(NamedTuple):
     """The result of the races: empty texts for a store that keeps all conditions.
 
@@ -56,7 +81,7 @@ class Conditions(NamedTuple):
             raise Refused(f"{uri} can't be changed safely: {self.fault}", _ADVICE)
 
 
-def raced(store: RemoteFiles, *, deletions: bool) -> Conditions:
+def raced(store: Raced, *, deletions: bool) -> Conditions:
     """Race for scratch files, of deletions too if they matter, and delete them. Raises `Unavailable`."""
     directory = f"{SCRATCH}/{uuid.uuid4()}"
     paths = [f"{directory}/race-{number}" for number in range(ROUNDS)]
@@ -69,7 +94,7 @@ def raced(store: RemoteFiles, *, deletions: bool) -> Conditions:
             store.delete(path)
 
 
-def _sweep(store: RemoteFiles, directory: str) -> None:
+def _sweep(store: Raced, directory: str) -> None:
     """Delete files left by killed races: those older than a day by the store's own clock."""
     now = max((each.modified for each in store.entries(directory)), default=0)
     for other in store.entries(SCRATCH):
@@ -80,7 +105,7 @@ def _sweep(store: RemoteFiles, directory: str) -> None:
                 store.delete(f"{SCRATCH}/{other.name}/{each.name}")
 
 
-def _outcome(store: RemoteFiles, paths: Sequence[str], deletions: bool) -> Conditions:
+def _outcome(store: Raced, paths: Sequence[str], deletions: bool) -> Conditions:
     created = []
     for path in paths:
         winners = _winners(partial(store.put_new, path))
@@ -98,7 +123,7 @@ def _outcome(store: RemoteFiles, paths: Sequence[str], deletions: bool) -> Condi
     return Conditions(weakness=_deletion_fault(store, created[-_OF_ETAGS:]))
 
 
-def _replacement_fault(store: RemoteFiles, paths: Sequence[str]) -> str:
+def _replacement_fault(store: Raced, paths: Sequence[str]) -> str:
     """The fault of replacing files under If-Match; empty if there is none, or no such condition."""
     for number, path in enumerate(paths):
         etag = store.etag_of(path)
@@ -122,7 +147,7 @@ def _replacement_fault(store: RemoteFiles, paths: Sequence[str]) -> str:
     return ""
 
 
-def _deletion_fault(store: RemoteFiles, paths: Sequence[str]) -> str:
+def _deletion_fault(store: Raced, paths: Sequence[str]) -> str:
     """The same for deletions: whoever saw an earlier file must not delete the later one."""
     for number, path in enumerate(paths):
         etag = store.etag_of(path)
@@ -143,7 +168,7 @@ def _deletion_fault(store: RemoteFiles, paths: Sequence[str]) -> str:
     return ""
 
 
-def _content(store: RemoteFiles, path: str) -> bytes | None:
+def _content(store: Raced, path: str) -> bytes | None:
     [there] = store.read_many([path])
     return there
 
