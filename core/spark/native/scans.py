@@ -184,7 +184,7 @@ class NativeScans:
 
     def _make_frame(self, table: NativeTable, key: _FrameKey, summary: Summary | None) -> _CachedFrame:
         if table.beside is not None:
-            return self._unlike(table, table.beside)
+            return self._unlike(table, table.beside, key.conditions)
         if summary is not None:
             return self._summarised(table, summary)
         if key.limit is not None and key.columns:
@@ -209,17 +209,24 @@ class NativeScans:
         frame = summary_frame(self._conf.spark, table.types, names, rows)
         return _CachedFrame(frame, len(rows) * _FILE_BYTES)
 
-    def _unlike(self, table: NativeTable, other: OtherState) -> _CachedFrame:
+    def _unlike(
+        self, table: NativeTable, other: OtherState, conditions: tuple[Condition, ...]
+    ) -> _CachedFrame:
         """The table's rows without those that a file has in both states."""
+        files, groups = self._chosen(table, conditions)
+        alike = {file.address for file in files if file.entry.facts.name in other.alike}
+        # Columns may have other names in the other state: its files are not chosen by the conditions.
+        others = [
+            group for group in other.table.state.merged if any(file.path in alike for file in group.files)
+        ]
         mine, theirs = (
-            merge_bits(self._conf, self._warehouse.client_options, each.state.merged)
-            for each in (table, other.table)
+            merge_bits(self._conf, self._warehouse.client_options, each) for each in (groups, others)
         )
         bits = dict(mine)
-        for file in table.state.files:
-            if file.entry.facts.name in other.alike:
+        for file in files:
+            if file.address in alike:
                 bits[file.address] = without(file.row_count, mine.get(file.address), theirs.get(file.address))
-        filled = [file for file in table.state.files if alive_rows(file, bits)]
+        filled = [file for file in files if alive_rows(file, bits)]
         return _CachedFrame(self._frame(table, filled, bits), _weight(filled, bits))
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _CachedFrame:
