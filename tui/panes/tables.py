@@ -15,7 +15,8 @@ from paimark.core.storage.files import Denied, Files
 from paimark.core.table.catalog import address_hint, database_directory, databases, tables
 from paimark.core.table.layout import TablePath
 from paimark.core.table.names import unsafe_said
-from paimark.tui.messages import LogLineAdded
+from paimark.tui.messages import LogLineAdded, StatusShown
+from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.session import Session, Target
@@ -29,6 +30,8 @@ TableListing = list[TablePath] | PaimarkError
 _COMING = "What Spark, Flink or pypaimon makes here shows by itself."
 # How long the cursor rests on a table before it is read, so that moving past one costs nothing.
 _REST = 0.15
+# In cells, including the line at its right.
+_NARROWEST, _STEP = 12, 4
 
 
 class TreeLine(msgspec.Struct, frozen=True):
@@ -76,6 +79,23 @@ class TablesPane(Frame):
         )
         if not self.databases:
             self.grid.say("Reading …")
+
+    # Its width: until a person sets one, the style sheet defines it, for wide and for narrow terminals
+
+    def fit(self, terminal: int) -> None:
+        """Apply the remembered width, but at most half of a terminal of this width."""
+        if (width := self.session.memory.sidebar) is not None:
+            self.styles.width = _within(width, terminal)
+
+    def widen(self, steps: int, terminal: int) -> None:
+        """Make it wider by some steps, or narrower if they are negative."""
+        if self.display:
+            width = _within(self.outer_size.width + steps * _STEP, terminal)
+            self.session.memory.keep_sidebar(width)
+            self.fit(terminal)
+        else:
+            back = f"{key('browse.up', 'esc')} brings them back"
+            self.post_message(StatusShown(f"The tables are hidden: {back}", "warn"))
 
     # Databases and tables
 
@@ -287,6 +307,10 @@ class TablesPane(Frame):
             TreeLine(f" {'●' if table == self.shown else ' '} {table.name}", database, table)
             for table in listing
         ]
+
+
+def _within(width: int, terminal: int) -> int:
+    return max(_NARROWEST, min(width, terminal // 2))
 
 
 def list_tables(
