@@ -229,6 +229,23 @@ def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path,
     assert found(judge, engine_warehouse, table) == rows_now
 
 
+def test_rows_without_ids_get_some_before_they_are_changed(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = "hostile.untracked"
+    judge.create(engine_warehouse, table, {"k": "INT"}, options=_TRACKED)
+    for key in (1, 2):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    judge.compact(engine_warehouse, table)
+    reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
+    assert "rows without an id" in reason
+    overwrite = f"INSERT OVERWRITE {table} SELECT * FROM {table}"
+    assert overwrite in hint
+    assert isinstance(end_of(engine, overwrite), Finished)
+    assert isinstance(end_of(engine, f"DELETE FROM {table} WHERE k = 1"), Finished)
+    assert found(judge, engine_warehouse, table) == [[2]]
+
+
 def test_what_is_named_for_data_evolution_does_it(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
