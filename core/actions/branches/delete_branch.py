@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.branches.going import (
+from paimark.core.actions.branches.removal import (
     Agreed,
     Late,
     agreed_on,

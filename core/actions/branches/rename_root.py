@@ -1,4 +1,4 @@
-"""Rename a branch root: copy it completely, then remove the old one.
+"""Rename a branch root, or retire it: copy it completely, then remove the old one.
 
 A job may still commit to the old name. So a file there is removed only if the new root has it, and late files
 are copied first.
@@ -7,20 +7,24 @@ are copied first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
-from paimark.core.actions.branches.going import mark, still_goes, unmarked
-from paimark.core.actions.change.change import Change, Work
+from paimark.core.actions.branches.delete_branch import as_planned, branch_refusals
+from paimark.core.actions.branches.removal import mark, still_goes, unmarked
+from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import Item, Step
+from paimark.core.actions.plan import Item, Step, raise_first
 from paimark.core.actions.replace.comparison import moved
 from paimark.core.actions.replace.pointer import drop_expired
+from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
     PARTS,
+    SCHEMAS,
     SNAPSHOTS,
     TAGS,
     Swap,
@@ -37,7 +41,9 @@ from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
 from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.text import lowered
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -177,3 +183,51 @@ def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> No
         f"Somebody goes on writing to {source.label} of {source.table.full_name}, now {target.label}",
         "Stop that job.",
     )
+
+
+class RetireBranch(RootMove[MovedRoot]):
+    """Copy the branch to its new name with stock retention off, as in every root that Paimark makes."""
+
+    State = MovedRoot
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        root, branch_state = as_planned(work)
+        if branch_state is None:
+            raise Refused(f"Branch {root.label} holds nothing to keep", "Leave --keep out.")
+        edit = MovedRoot(
+            before=root.label,
+            after=str(work.plan.arguments["retired"]),
+            schema_id=branch_state.schema_id,
+            schema=branch_state.schema.decode(),
+        )
+        return cls(work, edit)
+
+    @property
+    def names(self) -> tuple[str | None, str | None]:
+        return self.state.before, self.state.after
+
+    def swap(self) -> Swap:
+        data = (self.state.schema or "").encode()
+        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
+        return Swap(name, data, with_options(data, RETENTION_OFF, name))
+
+    def check(self, hold: Hold) -> None:
+        root, _ = as_planned(self.work)
+        raise_first(branch_refusals(self.work.context, root, keeps=True))
+        if self.work.files.entries(self.target.directory):
+            raise Refused(
+                f"{self.work.plan.table} has a branch {self.target.label} already", "Make a new plan."
+            )
+
+    def edits(self) -> Edits | None:
+        return None if self.stays else Edits(moved=self.state)
+
+    def done(self) -> Done:
+        name, retired = self.source.label, self.target.label
+        return Done(
+            message=self.stays or f"Branch {name} of {self.work.plan.table} is retired as {retired}",
+            result={"branch_name": name, "retired_as": retired, **Removed().facts},
+            before=f"branch {name}",
+            after=f"branch {retired}",
+        )

@@ -12,7 +12,16 @@ from typing import Self
 
 import msgspec
 
-from paimark.core.actions.branches.going import Agreed, agreed_on, earliest_before
+from paimark.core.actions.branches.removal import (
+    RESTORED,
+    Agreed,
+    Stays,
+    agreed_on,
+    earliest_before,
+    keep_if_late,
+    remove,
+    why_it_stays,
+)
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Operation
@@ -36,7 +45,6 @@ from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost, otherwise
-from paimark.core.actions.undo.archive import RESTORED, Stays, keep_if_late, remove, why_it_stays
 from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import age, counted
