@@ -110,14 +110,12 @@ class RewriteByBranch(RewriteMain[MergeState]):
         files, state, root = self.work.files, self.state, self.root
         branch, head = self.source, snapshot_of(state.head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
-        base_root = self.work.table.called(state.read_as or state.branch)
         return Survey(
             start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
             branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
             base=snapshot_of(state.base),
             main_base=snapshot_of(state.main_base),
-            base_root=base_root,
-            main_base_root=base_root,
+            base_root=self.work.table.called(state.read_as or state.branch),
             kind=state.kind,
             new_schemas=tuple(state.new_schemas),
             schema_refusals=(),

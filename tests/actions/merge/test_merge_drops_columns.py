@@ -196,3 +196,23 @@ def test_an_overwrite_names_what_main_loses_and_is_taken_back(with_engine: Conte
     assert item(plan, "column-hidden").names == ("column price",)
     scene.done("undo")
     assert [row for row in scene.rows() if row["order_id"] != 70] == before
+
+
+def test_main_may_alter_its_columns_between_two_merges(with_engine: Context) -> None:
+    """The last merge has files of a definition that only main has."""
+    scene = Scene(with_engine, "altered_between")
+    scene.done("alter-branch-schema", add="cost DOUBLE")
+    scene.add("", order_id=20, customer="m", price=1.0, cost=3.0)
+    scene.add(order_id=9, customer="x", price=1.0)
+    scene.done("merge-branch", name="fix")
+    scene.done("alter-branch-schema", rename="cost TO paid")
+    scene.done("alter-branch-schema", rename="paid TO cost")
+    scene.add("", order_id=21, customer="m", price=1.0, cost=4.0)
+    scene.add(order_id=10, customer="y", price=1.0)
+    scene.done("merge-branch", name="fix")
+    assert [row["cost"] for row in scene.rows() if row["order_id"] in (9, 10, 20, 21)] == [
+        None,
+        3.0,
+        4.0,
+        None,
+    ]
