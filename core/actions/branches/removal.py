@@ -32,6 +32,7 @@ from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.figures import counted, moment
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
@@ -224,11 +225,7 @@ def _put_back(files: Files, own: Root, archive: Root, agreed: Agreed) -> None:
     path = own.schema(newest)
     changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}": with_options(files.read(path), RETENTION_OFF, path)}
     copy_files(files, own, archive, [each for each in names if each not in held], changed)
-    if agreed.head is None:
-        return
-    path = own.snapshot(agreed.head.id)
-    data = read_if_there(files, path)
-    if data is not None and agreed.head.is_of(Snapshot.from_json(data, path)):
+    if agreed.head is not None and stored(files, own, agreed.head) is not None:
         copy_files(files, own, archive, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{agreed.head.id}"])
 
 

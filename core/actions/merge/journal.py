@@ -19,6 +19,7 @@ from paimark.core.actions.roots.guard_tags import guard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import stored
 from paimark.core.table.layout import Root, merge_tag
 from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit, point_of
@@ -112,7 +113,7 @@ class RewriteByBranch(RewriteMain[MergeState]):
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
         return Survey(
             start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
-            branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
+            branch=ChosenSnapshot(branch, head, stored(files, branch, point_of(head)) or head.to_json()),
             base=snapshot_of(state.base),
             main_base=snapshot_of(state.main_base),
             base_root=self.work.table.called(state.read_as or state.branch),
@@ -157,13 +158,6 @@ class RewriteByBranch(RewriteMain[MergeState]):
         )
 
 
-def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:
-    [data] = files.read_many([path])
-    if data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot):
-        return data
-    return snapshot.to_json()
-
-
 def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:
     """Record that the target has the branch since its commit `made`, the newest that it has. Idempotent.
 
@@ -200,9 +194,6 @@ def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> No
 
 def _pin(files: Files, root: Root, pin: str, snapshot: Snapshot) -> None:
     """Tag the snapshot if it is there: a tag of an expired one would only be in the way, it can't be read."""
-    [stored] = files.read_many([root.snapshot(snapshot.id)])
-    if stored is not None and is_same_commit(
-        Snapshot.from_json(stored, root.snapshot(snapshot.id)), snapshot
-    ):
-        files.create(root.tag(pin), stored)
+    if (data := stored(files, root, point_of(snapshot))) is not None:
+        files.create(root.tag(pin), data)
         guard(files, root, pin)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from msgspec import structs
-
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint, link_refusals
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.comparison import Takeover, moved, savepoints_held_alone, survey_takeover
-from paimark.core.actions.replace.pointer import Replacement, Sides, has_head, replacement_of, sides
+from paimark.core.actions.replace.pointer import Replacement, has_head, sides
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
-from paimark.core.actions.roots.root_files import has_more, unwritable_paths
+from paimark.core.actions.roots.root_files import has_more, snapshot_ids, unwritable_paths
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from paimark.core.actions.row_checks.checking import is_checked
 from paimark.core.actions.said import job_that_writes
-from paimark.core.errors import NotFound, Refused
+from paimark.core.errors import NotFound
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.paths import unwritable
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
+from paimark.core.table.commits import stored
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.reading import numbered
-from paimark.core.table.records import TableSchema
+from paimark.core.table.records import TableSchema, point_of
 
 
 def head_of(branch: RootState) -> dict[str, str | int | bool | None]:
@@ -63,33 +61,13 @@ def _only_branch_went_on(files: Files, plan: Plan, now: Takeover) -> bool:
     return data is not None and fingerprint(data) == plan.arguments.get("branch_digest")
 
 
-def require_free(context: Context, takeover: Takeover, replacement: Replacement) -> None:
-    """Raises `Refused` for obstacles that appeared since the plan was made."""
-    refusals = moving_refusals(context, takeover.main.root)
-    if replacement.drops_previous:
-        refusals += loss_refusals(context.files, takeover)
-    raise_first(refusals)
-    table = takeover.main.root.table
-    now = replacement_of(
-        takeover, context.files, replacement.archive, drops_previous=replacement.drops_previous
-    )
-    if not _has_only_gone_on(context.files, takeover.branch.root, replacement, now):
-        raise Refused(f"The history of {table.full_name} has just changed", "Make a new plan.")
-    if replacement.archive is not None and context.files.entries(table.root(replacement.archive).directory):
-        raise Refused(f"{table.full_name} has a branch {replacement.archive} already", "Make a new plan.")
-
-
-def _has_only_gone_on(files: Files, branch: Root, then: Replacement, now: Replacement) -> bool:
-    """Whether jobs at most went on with the branch. `as_planned` refuses that if it is not agreed to."""
-    head, digest = then.branch_head, then.branch_head_digest
-    same = structs.replace(now, branch_head=head, branch_head_digest=digest, seen=then.seen)
-    return same == then and (now == then or has_head(files, branch, then))
-
-
-def require_still(hold: Hold, replacement: Replacement, progress: Progress, *, exactly: bool = False) -> None:
+def require_still(
+    hold: Hold, replacement: Replacement, progress: Progress, *, exactly: bool = False, begins: bool = False
+) -> None:
     """Main is still as planned, and the branch is too, or has only gone on from there if not `exactly`.
 
-    Its jobs keep running; main gets their commits too. Raises `Refused`, with both states, and `TakenOver`.
+    Its jobs keep running; main gets their commits too. Nothing is written yet when it `begins`. Raises
+    `Refused`, with both states, and `TakenOver`.
     """
     context, table, between = hold.context, hold.table, sides(hold.table, replacement)
     files = context.files
@@ -97,19 +75,24 @@ def require_still(hold: Hold, replacement: Replacement, progress: Progress, *, e
     if main_root(files, table) != between.main:
         raise moved(table, replacement.seen, f"main is {main_root(files, table).label}")
     main, branch = state(files, between.main), state(files, between.branch)
+    copy = None if begins else between.archive
     is_same_main = main.fingerprint == replacement.main_fingerprint and not _has_expired(
-        files, between, replacement
+        files, between.main, copy, replacement
     )
-    stayed = branch.head is not None and branch.head.snapshot.id == replacement.branch_head
-    if not is_same_main or not _went_on(files, replacement, branch) or (exactly and not stayed):
+    stayed = branch.head is not None and point_of(branch.head.snapshot) == replacement.branch_head
+    went_on = _went_on(files, replacement, branch, is_switched_off=not begins)
+    if not is_same_main or not went_on or (exactly and not stayed):
         writer = None if is_same_main else job_that_writes(files, between.main)
         raise moved(table, replacement.seen, f"{main.description} and {branch.description}", writer)
     refusals = moving_refusals(context, between.main)
     if replacement.drops_previous:
         takeover = survey_takeover(files, between.main, between.branch)
-        refusals += loss_refusals(files, takeover, besides=between.archive)
+        refusals += loss_refusals(files, takeover, besides=copy)
+    if begins and between.archive is not None and files.entries(between.archive.directory):
+        reason = f"{table.full_name} has a branch {between.archive.label} already"
+        refusals.append(Refusal(reason, "Make a new plan."))
     raise_first(refusals)
-    if branch.head is not None and branch.head.snapshot.id != replacement.branch_head:
+    if not stayed:
         progress(Remark(f"the branch went on: {branch.description}"))
 
 
@@ -156,43 +139,43 @@ def late_in(files: Files, archive: Root, replacement: Replacement) -> str:
     lineage = Lineage(files, archive)
     if tags := sorted({*lineage.tag_names()}.difference(replacement.main_tags)):
         return f"tag {', '.join(tags)} was made there meanwhile"
-    committed = [number for number in lineage.snapshot_ids() if number > replacement.main_head]
+    head = replacement.main_head
+    committed = [number for number in lineage.snapshot_ids() if head is None or number > head.id]
     # A late commit is built on the previous main's snapshots, and can't be rescued without them.
     committed += [each.id for each in stray_commits(files, archive.table)]
     if committed:
         return f"snapshot {committed[-1]} was committed there meanwhile"
     # After a rollback, later commits have ids that are not above the head.
-    if replacement.main_head_digest and not is_whole_copy(files, archive, replacement):
-        return f"snapshot {replacement.main_head} was rolled back there meanwhile"
+    if head is not None and not is_whole_copy(files, archive, replacement):
+        return f"snapshot {head.id} was rolled back there meanwhile"
     return ""
 
 
-def _has_expired(files: Files, between: Sides, replacement: Replacement) -> bool:
+def _has_expired(files: Files, main: Root, copy: Root | None, replacement: Replacement) -> bool:
     """Whether copied snapshots have expired since, so that the copies have no files."""
-    there = set(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
-    if not there.issuperset(replacement.older):
+    there = snapshot_ids(files, main)
+    if not {*there}.issuperset(replacement.older):
         return True
-    if between.archive is None:
-        return False
-    return there != set(numbered(files.names(between.archive.snapshots), SNAPSHOT_PREFIX))
+    return copy is not None and there != snapshot_ids(files, copy)
 
 
-def _went_on(files: Files, replacement: Replacement, now: RootState) -> bool:
-    """Whether the branch still has the planned state, and its newest schema disables stock retention."""
-    path = now.root.schema(now.schema_id)
-    if not is_protected(now.schema, path) or now.schema_id != replacement.branch_schema_id:
+def _went_on(files: Files, replacement: Replacement, now: RootState, *, is_switched_off: bool) -> bool:
+    """Whether the branch still has the planned state, and its schema, with stock retention off by now."""
+    is_same = now.schema == replacement.branch_schema.encode()
+    if is_switched_off:
+        is_same = is_protected(now.schema, now.root.schema(now.schema_id))
+    if not is_same or now.schema_id != replacement.branch_schema_id:
         return False
-    if replacement.branch_head is None or now.head is None or now.head.snapshot.id < replacement.branch_head:
-        return False
-    [data] = files.read_many([now.root.snapshot(replacement.branch_head)])
-    return data is not None and fingerprint(data) == replacement.branch_head_digest
+    is_behind = now.head is None or now.head.snapshot.id < replacement.branch_head.id
+    return not is_behind and has_head(files, now.root, replacement)
 
 
 # Between the crash and the recovery another engine may roll main back, or delete tags that it made by itself.
 # The archive then has more than main, although nobody has worked on it.
 def nothing_came(files: Files, archive: Root, main: Root, replacement: Replacement) -> bool:
     """Whether it has no later commit than main had, and no tag that main neither had nor has."""
-    return not has_more(files, archive, replacement.main_head, main, replacement.main_tags)
+    head = 0 if replacement.main_head is None else replacement.main_head.id
+    return not has_more(files, archive, head, main, replacement.main_tags)
 
 
 def is_whole_copy(files: Files, archive: Root, replacement: Replacement) -> bool:
@@ -200,5 +183,4 @@ def is_whole_copy(files: Files, archive: Root, replacement: Replacement) -> bool
 
     False if that commit was not copied yet: a job may have made a commit with that id.
     """
-    head = read_if_there(files, archive.snapshot(replacement.main_head))
-    return head is not None and fingerprint(head) == replacement.main_head_digest
+    return replacement.main_head is not None and stored(files, archive, replacement.main_head) is not None

@@ -27,11 +27,12 @@ from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.reading import numbered
-from paimark.core.table.records import Record
+from paimark.core.table.records import Point, Record, point_of
 
 
 class Replacement(Record, frozen=True, kw_only=True):
@@ -53,16 +54,15 @@ class Replacement(Record, frozen=True, kw_only=True):
     branch_schema: str  # its text before
     main_schema_id: int  # main's newest schema
     main_schema: str  # its text before
-    branch_head: int | None = None  # the branch's newest snapshot
-    branch_head_digest: str = ""  # fingerprint of its file
+    branch_head: Point  # the branch's newest snapshot, as a point
     # of main: directory, newest snapshot and schema, all names, and the content of tags
     main_fingerprint: str = ""
     seen: str = ""  # what the plan saw of both, for people
     # fingerprints of the tags in `tags`, in their order; empty for one that is gone
     tag_digests: tuple[str, ...] = ()
     drops_previous: bool = False  # the previous main is to be dropped
-    main_head: int = 0  # main's newest snapshot, 0 for none: what main gets later is not dropped
-    main_head_digest: str = ""  # fingerprint of that snapshot's file; empty for none
+    # main's newest snapshot, as a point: what main gets later is not dropped
+    main_head: Point | None = None
     main_tags: tuple[str, ...] = ()  # main's tags: others are not dropped
     shared: int = 0  # the newest snapshot that both have; 0 where that is not proven
 
@@ -76,6 +76,7 @@ def replacement_of(
 ) -> Replacement:
     """The state of a replacement that begins now, for the journal."""
     older, branch = takeover.older, takeover.branch
+    assert branch.head is not None, "a plan for such a branch is refused"
     return Replacement(
         branch=branch.root.label,
         previous=takeover.main.root.branch,
@@ -89,14 +90,12 @@ def replacement_of(
         branch_schema=branch.schema.decode(),
         main_schema_id=takeover.main.schema_id,
         main_schema=takeover.main.schema.decode(),
-        branch_head=branch.head.snapshot.id if branch.head else None,
-        branch_head_digest=fingerprint(branch.head.data) if branch.head else "",
+        branch_head=point_of(branch.head.snapshot),
         main_fingerprint=takeover.main.fingerprint,
         seen=takeover.description,
         tag_digests=tuple(_digests(files, [takeover.main.root.tag(name) for name in takeover.tags])),
         drops_previous=drops_previous,
-        main_head=takeover.main.head.snapshot.id if takeover.main.head else 0,
-        main_head_digest=fingerprint(takeover.main.head.data) if takeover.main.head else "",
+        main_head=point_of(takeover.main.head.snapshot) if takeover.main.head else None,
         shared=(takeover.fork.snapshot_id or 0) if takeover.fork.is_proven else 0,
         main_tags=tuple(Lineage(files, takeover.main.root).tag_names()),
     )
@@ -200,10 +199,7 @@ def is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool
 
 def has_head(files: Files, branch: Root, replacement: Replacement) -> bool:
     """Whether the branch has the very snapshot that was its newest at the plan."""
-    if replacement.branch_head is None:
-        return False
-    head = read_if_there(files, branch.snapshot(replacement.branch_head))
-    return head is not None and fingerprint(head) == replacement.branch_head_digest
+    return stored(files, branch, replacement.branch_head) is not None
 
 
 def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:

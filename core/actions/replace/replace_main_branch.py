@@ -28,7 +28,6 @@ from paimark.core.actions.replace.checks import (
     is_whole_copy,
     late_in,
     nothing_came,
-    require_free,
     require_still,
 )
 from paimark.core.actions.replace.comparison import Takeover, survey_takeover
@@ -160,9 +159,12 @@ class ReplaceMain(PointMain[Replacement]):
         return super().can_be_main() and is_that_branch(self.work.files, self.new_main, self.state)
 
     def check(self, hold: Hold) -> None:
-        require_free(
-            self.work.context, as_planned(self.work.context, self.work.table, self.work.plan), self.state
-        )
+        self._require_still(hold, begins=True)
+
+    def _require_still(self, hold: Hold, *, begins: bool = False) -> None:
+        plan = self.work.plan
+        exactly = is_checked(plan) or plan.arguments.get("up_to") is not None
+        require_still(hold, self.state, self.work.progress, exactly=exactly, begins=begins)
 
     def prepare(self, hold: Hold) -> None:
         files, between = self.work.files, self._sides
@@ -171,9 +173,7 @@ class ReplaceMain(PointMain[Replacement]):
             # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
-        arguments = self.work.plan.arguments
-        exactly = is_checked(self.work.plan) or arguments.get("up_to") is not None
-        require_still(hold, self.state, self.work.progress, exactly=exactly)
+        self._require_still(hold)
 
     def finish(self, hold: Hold) -> None:
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
@@ -260,7 +260,7 @@ class ReplaceMain(PointMain[Replacement]):
         main = MainEdit(
             before=replacement.previous,
             after=replacement.branch,
-            head=replacement.branch_head,
+            head=replacement.branch_head.id,
             was_dropped=self._is_dropped,
             first_copied=replacement.first_older,
             last_copied=replacement.last_older,
@@ -300,10 +300,10 @@ def _done(work: Work, replacement: Replacement, late: str) -> Done:
         result={
             "branch_name": replacement.branch,
             "previous_main": previous if not is_dropped else None,
-            "snapshot_id": replacement.branch_head,
+            "snapshot_id": replacement.branch_head.id,
             "stray_commits": len(strays),
         },
         before=f"main is {replacement.previous or 'the table directory'}",
-        after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head}",
+        after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head.id}",
         items=tuple(items),
     )

@@ -31,6 +31,7 @@ from paimark.core.actions.roots.root_files import (
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import (
     BARRIER,
@@ -45,7 +46,7 @@ from paimark.core.table.layout import (
 )
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 from paimark.core.table.reading import numbered
-from paimark.core.table.records import Snapshot, Tag, is_same_commit
+from paimark.core.table.records import Tag, point_of
 
 _HINTS = (f"{SNAPSHOTS}/LATEST", f"{SNAPSHOTS}/EARLIEST")
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
@@ -101,9 +102,7 @@ def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
     [data] = files.read_many([path])
     if data is None:
         return False
-    tag = Tag.from_json(data, path)
-    [snapshot] = files.read_many([root.snapshot(tag.id)])
-    return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
+    return stored(files, root, point_of(Tag.from_json(data, path))) is not None
 
 
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
