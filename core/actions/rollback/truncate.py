@@ -40,7 +40,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
     head, keep = target.start.head, target.version.snapshot
     files, root = context.files, head.root
     table = root.table
-    cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
+    cut = Cut(root, table.root(archive_name(context)), point_of(keep), point_of(head.snapshot))
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     archive = cut.archive.label
     seconds = seconds_of_cleanings(context, len(snapshot_ids(files, root)))
