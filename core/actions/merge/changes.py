@@ -95,7 +95,7 @@ class MergeRows(_Merge):
         # Check first whether it can be merged: a refused merge leaves no savepoint.
         self.rows(_as_planned(self.work).start)
 
-    def rows(self, start: RewriteBase) -> QueryRows | None:
+    def rows(self, start: RewriteBase) -> QueryRows:
         # Columns may be added without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
@@ -154,10 +154,6 @@ class FastForward(_Merge):
 
     def check(self, hold: Hold) -> None:
         raise_first(forward(self.work.context, _as_planned(self.work))[1])
-
-    def rows(self, start: RewriteBase) -> QueryRows | None:
-        """None: no rows are written."""
-        return None
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work, main = self.work, self.first_head

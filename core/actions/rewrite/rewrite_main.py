@@ -31,7 +31,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
 )
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
-from paimark.core.actions.said import job_that_writes, place_of
+from paimark.core.actions.said import outrun, place_of
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.once import once
@@ -124,9 +124,9 @@ class RewriteMain(Change[S]):
         """`main`, or `branch fix`."""
         return place_of(self.root, is_main=self.is_main)
 
-    @abstractmethod
-    def rows(self, start: RewriteBase) -> QueryRows | None:
-        """The rows for main in this state; None if main has them already. Raises `Refused`."""
+    def rows(self, start: RewriteBase) -> QueryRows:
+        """The rows for main in this state. Raises `Refused`."""
+        raise NotImplementedError
 
     def safety_comment(self) -> str | None:
         """The comment of the savepoint that keeps main's earlier state; None for a change that needs none."""
@@ -167,9 +167,6 @@ class RewriteMain(Change[S]):
             start = self._start or self.base()
             head = start.head.snapshot
             rows = self.rows(start)
-            if rows is None:
-                self.made = head
-                return {"made": head.as_written()}
             if number == 1:
                 # From the first head on, so that a recovery can find out the result of each try.
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
@@ -183,7 +180,9 @@ class RewriteMain(Change[S]):
                 if not self._has_moved(start):
                     raise
                 if number == _TRIES:
-                    raise self._outrun(start) from error
+                    name = f"{start.place} of {work.plan.table}"
+                    said = f"{name} moved each of the {_TRIES} times that its rows were written"
+                    raise outrun(work.files, start.root, said) from error
                 work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
                 self._start = self.base()
                 self.follow(self._start)
@@ -254,16 +253,6 @@ class RewriteMain(Change[S]):
         """Whether main has another newest snapshot, once finished."""
         before, made = self.moved
         return before != made
-
-    def _outrun(self, start: RewriteBase) -> Refused:
-        """Others committed at each try."""
-        writer = job_that_writes(self.work.files, start.root)
-        who = "what writes to it" if writer is None else writer.job or writer.engine
-        name = f"{start.place} of {self.work.plan.table}"
-        return Refused(
-            f"{name} moved each of the {_TRIES} times that its rows were written",
-            f"Nothing was committed. Pause {who} meanwhile, and make a new plan.",
-        )
 
     def kept_and_replaced(self) -> tuple[Item, ...]:
         """Once finished: what keeps the earlier main, with what others committed since the plan."""

@@ -260,9 +260,7 @@ def run_query(
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
     """The few rows of a query over versions. Raises the engine's error."""
-    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {})
-    with engine_of(context) as engine:
-        return [msgspec.json.decode(row) for row in answer_of(engine, ask, progress).rows]
+    return [*stream_query(context, start, versions, sql, progress, texts or {}, is_long=False)]
 
 
 def stream_query(
@@ -271,10 +269,12 @@ def stream_query(
     versions: Mapping[str, Version],
     sql: str,
     progress: Progress,
-    texts: Mapping[str, tuple[str, ...]] | None = None,
+    texts: Mapping[str, tuple[str, ...]],
+    *,
+    is_long: bool = True,
 ) -> Generator[dict[str, Any]]:
     """The rows of a query of any size, as they arrive. Closing the generator early ends the query."""
-    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {}, streams=True)
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts, streams=is_long)
     with engine_of(context) as engine, closing(_answers(engine, ask, progress)) as answers:
         for answer in answers:
             yield from map(msgspec.json.decode, answer.rows)
