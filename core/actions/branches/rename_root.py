@@ -15,10 +15,10 @@ from paimark.core.actions.branches.delete_branch import as_planned, branch_refus
 from paimark.core.actions.branches.removal import mark, still_goes, unmarked
 from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import moved
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step, raise_first
-from paimark.core.actions.replace.comparison import moved
 from paimark.core.actions.replace.pointer import drop_expired
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_cleanings

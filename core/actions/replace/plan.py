@@ -13,11 +13,11 @@ from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
 from paimark.core.actions.protection_guard import leaving
-from paimark.core.actions.replace.checks import clash_refusals, head_of, loss_refusals, moving_refusals
-from paimark.core.actions.replace.comparison import Takeover, unreadable_refusals
+from paimark.core.actions.replace.comparison import Takeover, clash_refusals, head_of, loss_refusals
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import part_of, root_files
+from paimark.core.actions.roots.root_state import moving_refusals, unreadable_refusals
 from paimark.core.actions.said import (
     Commits,
     commits_between,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Progress, Remark
-from paimark.core.actions.replace.comparison import Takeover
 from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import (
     PARTS,
@@ -30,9 +29,8 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
-from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.reading import numbered
-from paimark.core.table.records import Point, Record, point_of
+from paimark.core.table.records import Point, Record
 
 
 class Replacement(Record, frozen=True, kw_only=True):
@@ -69,36 +67,6 @@ class Replacement(Record, frozen=True, kw_only=True):
     @property
     def older(self) -> range:
         return range(self.first_older, self.last_older + 1)
-
-
-def replacement_of(
-    takeover: Takeover, files: Files, archive: str | None, *, drops_previous: bool
-) -> Replacement:
-    """The state of a replacement that begins now, for the journal."""
-    older, branch = takeover.older, takeover.branch
-    assert branch.head is not None, "a plan for such a branch is refused"
-    return Replacement(
-        branch=branch.root.label,
-        previous=takeover.main.root.branch,
-        archive=archive,
-        first_older=older.start,
-        last_older=older.stop - 1,
-        tags=takeover.tags,
-        schema_ids=takeover.schema_ids,
-        earliest_hint=_hint(files, branch.root),
-        branch_schema_id=branch.schema_id,
-        branch_schema=branch.schema.decode(),
-        main_schema_id=takeover.main.schema_id,
-        main_schema=takeover.main.schema.decode(),
-        branch_head=point_of(branch.head.snapshot),
-        main_fingerprint=takeover.main.fingerprint,
-        seen=takeover.description,
-        tag_digests=tuple(_digests(files, [takeover.main.root.tag(name) for name in takeover.tags])),
-        drops_previous=drops_previous,
-        main_head=point_of(takeover.main.head.snapshot) if takeover.main.head else None,
-        shared=(takeover.fork.snapshot_id or 0) if takeover.fork.is_proven else 0,
-        main_tags=tuple(Lineage(files, takeover.main.root).tag_names()),
-    )
 
 
 @dataclass(frozen=True)
@@ -158,7 +126,7 @@ def take_back(
     if (
         replacement.older
         and replacement.earliest_hint is not None
-        and _hint(files, branch) == str(replacement.first_older)
+        and earliest_of(files, branch) == str(replacement.first_older)
     ):
         files.replace(branch.earliest_hint, replacement.earliest_hint.encode())
     # No other writer writes such old snapshots; tags and schemas that are no copies are others', and stay.
@@ -285,15 +253,17 @@ def _switched_off(branch: Root, replacement: Replacement) -> bytes:
 
 def _copied_tags(files: Files, branch: Root, replacement: Replacement) -> list[str]:
     """The paths below the branch of its copies of main's tags, including tags that main has lost."""
-    digests = _digests(files, [branch.tag(name) for name in replacement.tags])
-    pairs = zip(replacement.tags, replacement.tag_digests, digests, strict=True)
+    now_there = digests(files, [branch.tag(name) for name in replacement.tags])
+    pairs = zip(replacement.tags, replacement.tag_digests, now_there, strict=True)
     return [f"{TAGS}/{TAG_PREFIX}{name}" for name, was, now in pairs if was == now]
 
 
-def _digests(files: Files, paths: list[str]) -> list[str]:
+def digests(files: Files, paths: list[str]) -> list[str]:
+    """Fingerprints of these files; empty for one that is gone."""
     return ["" if data is None else fingerprint(data) for data in files.read_many(paths)]
 
 
-def _hint(files: Files, root: Root) -> str | None:
+def earliest_of(files: Files, root: Root) -> str | None:
+    """The text of a root's EARLIEST."""
     data = read_if_there(files, root.earliest_hint)
     return None if data is None else data.decode(errors="replace")

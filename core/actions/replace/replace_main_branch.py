@@ -23,14 +23,16 @@ from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
-from paimark.core.actions.replace.checks import (
+from paimark.core.actions.replace.comparison import (
+    Takeover,
     as_planned,
     is_whole_copy,
     late_in,
     nothing_came,
+    replacement_of,
     require_still,
+    survey_takeover,
 )
-from paimark.core.actions.replace.comparison import Takeover, survey_takeover
 from paimark.core.actions.replace.plan import describe
 from paimark.core.actions.replace.point_main import PointMain, part
 from paimark.core.actions.replace.pointer import (
@@ -41,7 +43,6 @@ from paimark.core.actions.replace.pointer import (
     follow_tags,
     is_that_branch,
     prepare,
-    replacement_of,
     sides,
     take_back,
 )
