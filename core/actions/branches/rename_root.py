@@ -193,11 +193,14 @@ class RetireBranch(RootMove[MovedRoot]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         root, branch_state = as_planned(work)
-        if branch_state is None:
-            raise Refused(f"Branch {root.label} holds nothing to keep", "Leave --keep out.")
+        raise_first(branch_refusals(work.context, root, keeps=True))
+        retired = str(work.plan.arguments["retired"])
+        if work.files.entries(work.table.root(retired).directory):
+            raise Refused(f"{work.plan.table} has a branch {retired} already", "Make a new plan.")
+        assert branch_state is not None, "a branch without a schema is refused"
         edit = MovedRoot(
             before=root.label,
-            after=str(work.plan.arguments["retired"]),
+            after=retired,
             schema_id=branch_state.schema_id,
             schema=branch_state.schema.decode(),
         )
@@ -211,14 +214,6 @@ class RetireBranch(RootMove[MovedRoot]):
         data = (self.state.schema or "").encode()
         name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
         return Swap(name, data, with_options(data, RETENTION_OFF, name))
-
-    def check(self, hold: Hold) -> None:
-        root, _ = as_planned(self.work)
-        raise_first(branch_refusals(self.work.context, root, keeps=True))
-        if self.work.files.entries(self.target.directory):
-            raise Refused(
-                f"{self.work.plan.table} has a branch {self.target.label} already", "Make a new plan."
-            )
 
     def edits(self) -> Edits | None:
         return None if self.stays else Edits(moved=self.state)

@@ -80,8 +80,10 @@ class RescueCommits(Change[RescueState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        ids = tuple(each.id for each in _as_planned(work))
-        return cls(work, RescueState(str(work.plan.arguments["name"]), ids))
+        name, strays = str(work.plan.arguments["name"]), stray_commits(work.files, work.table)
+        require_unmoved(work.table, work.plan, _seen(strays))
+        raise_first(_refusals(work.context, work.table.root(name), strays))
+        return cls(work, RescueState(name, tuple(each.id for each in strays)))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -90,9 +92,6 @@ class RescueCommits(Change[RescueState]):
     @property
     def _target(self) -> Root:
         return self.work.table.root(self.state.name)
-
-    def check(self, hold: Hold) -> None:
-        raise_first(_refusals(self.work.context, self._target, _as_planned(self.work)))
 
     def prepare(self, hold: Hold) -> None:
         own = self.work.table.root()
@@ -254,12 +253,6 @@ def _remove_rescued(files: Files, target: Root) -> None:
     if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
     put_barrier(files, own.table, main)
-
-
-def _as_planned(work: Work) -> list[Snapshot]:
-    strays = stray_commits(work.files, work.table)
-    require_unmoved(work.table, work.plan, _seen(strays))
-    return strays
 
 
 def _seen(strays: list[Snapshot]) -> str:

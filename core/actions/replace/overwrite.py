@@ -109,9 +109,6 @@ class OverwriteMain(RewriteByBranch):
     def begin(cls, work: Work) -> Self:
         return cls(work, state_of(work.files, _as_planned(work)))
 
-    def check(self, hold: Hold) -> None:
-        _as_planned(self.work)
-
     def rows(self, start: RewriteBase) -> QueryRows:
         is_free = not is_checked(self.work.plan) and not hides_written_rows(start.schema)
         return rows_of(self.source, snapshot_of(self.state.head), replaces_later=is_free)

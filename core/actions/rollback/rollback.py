@@ -136,9 +136,6 @@ class Rollback(RewriteMain[RollbackState]):
     def first_head(self) -> Snapshot:
         return snapshot_of(self.state.head)
 
-    def check(self, hold: Hold) -> None:
-        target_as_planned(self.work)
-
     def definition(self) -> TableSchema | None:
         return definition_of(self.state.new_schema)
 

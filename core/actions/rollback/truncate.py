@@ -22,7 +22,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.roots.root_state import moving_refusals
 from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
-from paimark.core.errors import Corrupt
+from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
@@ -124,21 +124,15 @@ class Truncate(Change[HistoryEdit]):
             to=str(work.plan.arguments["to"]),
             kept_as=str(work.plan.arguments["archive"]),
         )
+        cut = cut_of(work.table, edit)
+        raise_first(_refusals(work.context, cut, keep))
+        if work.files.entries(cut.archive.directory):
+            raise Refused(f"{work.plan.table} has a branch {cut.archive.label} already", "Try again.")
         return cls(work, edit)
 
     @property
     def _cut(self) -> Cut:
         return cut_of(self.work.table, self.state)
-
-    def check(self, hold: Hold) -> None:
-        _, keep = as_planned(self.work)
-        cut = self._cut
-        refusals = _refusals(self.work.context, cut, keep)
-        if self.work.files.entries(cut.archive.directory):
-            refusals.append(
-                Refusal(f"{self.work.plan.table} has a branch {cut.archive.label} already", "Try again.")
-            )
-        raise_first(refusals)
 
     def prepare(self, hold: Hold) -> None:
         cut = self._cut

@@ -148,6 +148,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         going_back = as_planned(work, _found_again(work))
+        raise_first(_refusals(work.context, going_back))
         head, then = going_back.start.head.snapshot, going_back.then
         written = None if then is None else then.as_written()
         new = None if going_back.definition is None else stamped(going_back.definition, work.context.clock())
@@ -164,10 +165,6 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     @property
     def first_head(self) -> Snapshot:
         return snapshot_of(self.state.head)
-
-    def check(self, hold: Hold) -> None:
-        going_back = as_planned(self.work, _found_again(self.work))
-        raise_first(_refusals(self.work.context, going_back))
 
     def definition(self) -> TableSchema | None:
         return definition_of(self.state.schema)

@@ -96,10 +96,9 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
 
 
 class UndoState(msgspec.Struct, frozen=True):
-    """The operation to undo, and what the branch that is main and the main before it were."""
+    """The operation to undo, and what the main before it was."""
 
     operation: Operation  # the [operation](#operation-log) of the replacement
-    main: str  # fingerprint of the branch that is main
     previous: str  # fingerprint of what is to be main again
     # what its archive had, and main has again: `head`, its newest snapshot as a point, and `tags`,
     # their names
@@ -120,11 +119,10 @@ class UndoReplacement(PointMain[UndoState]):
     def begin(cls, work: Work) -> Self:
         operation = undone_by(work)
         reversal = as_planned(work, _find(work.files, work.table, operation))
+        raise_first(_refusals(work.context, reversal))
         # The fingerprint is compared at the commit: then this is what main gets.
         agreed = agreed_on(work.files, reversal.archive) if reversal.archive else Agreed()
-        return cls(
-            work, UndoState(operation, reversal.main.fingerprint, reversal.previous.fingerprint, agreed)
-        )
+        return cls(work, UndoState(operation, reversal.previous.fingerprint, agreed))
 
     @property
     def _edit(self) -> MainEdit:
@@ -137,10 +135,6 @@ class UndoReplacement(PointMain[UndoState]):
     @property
     def new_main(self) -> Root:
         return self.work.table.root(self._edit.before)
-
-    def check(self, hold: Hold) -> None:
-        reversal = as_planned(self.work, _find(self.work.files, self.work.table, self.state.operation))
-        raise_first(_refusals(self.work.context, reversal))
 
     def prepare(self, hold: Hold) -> None:
         moved, archive = self.state.operation.turned.moved, self._archive

@@ -100,9 +100,9 @@ class UndoTruncation(Change[Operation]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        operation = undone_by(work)
-        as_planned(work, _find(work.files, work.table, operation))
-        return cls(work, operation)
+        change = cls(work, undone_by(work))
+        raise_first(_refusals(work.context, change._as_planned()))
+        return change
 
     @property
     def _cut(self) -> Cut:
@@ -110,9 +110,6 @@ class UndoTruncation(Change[Operation]):
 
     def _as_planned(self) -> Restoring:
         return as_planned(self.work, _find(self.work.files, self.work.table, self.state))
-
-    def check(self, hold: Hold) -> None:
-        raise_first(_refusals(self.work.context, self._as_planned()))
 
     def prepare(self, hold: Hold) -> None:
         cut = self._cut
