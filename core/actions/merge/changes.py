@@ -115,7 +115,7 @@ class MergeRows(_Merge):
 
     def follow(self, start: RewriteBase) -> None:
         state, survey = self.state, _survey(self.work)
-        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
+        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.branch_head))
         is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
         # With other rows of main there may be other conflicts than the person has seen.
         is_chosen = "resolve" in self.work.plan.arguments
@@ -160,7 +160,7 @@ class FastForward(_Merge):
         survey = self.survey(main)
         hold_expiry(work.files, self.root, work.token, main.id + 1)
         tags = tags_to_copy(work.files, survey, self._points)
-        pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.head))
+        pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.branch_head))
         hold.note(TRY, {"head": main.as_written(), "tags": tags, "pinned": pinned})
         hold.require()
         copy_tags(work.files, survey, tags, work.progress)
@@ -196,7 +196,7 @@ class FastForward(_Merge):
         tried = hold.journaled.noted(TRY, _Try)
         if tried is None or not tried.pinned:
             # Only a person's word says that the target lacks the snapshots: the pin stays then.
-            head = snapshot_of(self.state.head)
+            head = snapshot_of(self.state.branch_head)
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
         self._take_back_tags(hold, self._points)
 
@@ -233,7 +233,7 @@ class FastForward(_Merge):
         )
 
     def how_it_ended(self, made: Point) -> str:
-        if made.id >= snapshot_of(self.state.head).id:
+        if made.id >= snapshot_of(self.state.branch_head).id:
             return ""
         return f" up to snapshot {made.id}: {self._why_it_ends()}"
 

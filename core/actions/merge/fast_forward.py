@@ -33,19 +33,6 @@ def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[st
     return {name: tag for name, tag in later.items() if name not in main.tags}, clashes
 
 
-def write_schemas(files: Files, survey: Survey, progress: Progress) -> list[str]:
-    """Copy the branch's schemas that main follows to; return the created paths. Raises `Refused`."""
-    written = []
-    for number, data in survey.new_schemas:
-        path = survey.start.root.schema(number)
-        if files.create(path, data):
-            written.append(path)
-        elif files.read(path) != data:
-            raise Refused(f"Somebody else has just written {path}", "Make a new plan.")
-        progress(f"copied schema {number}")
-    return written
-
-
 def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head: int) -> None:
     """Take the schemas back if they are the newest and nothing was committed after snapshot `head`."""
     if any(number > head for number in Lineage(files, root).snapshot_ids()):

@@ -111,7 +111,7 @@ class OverwriteMain(RewriteByBranch):
 
     def rows(self, start: RewriteBase) -> QueryRows:
         is_free = not is_checked(self.work.plan) and not hides_written_rows(start.schema)
-        return rows_of(self.source, snapshot_of(self.state.head), replaces_later=is_free)
+        return rows_of(self.source, snapshot_of(self.state.branch_head), replaces_later=is_free)
 
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"

@@ -10,7 +10,7 @@ the commit, like the first one before.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -27,7 +27,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     keep_safe,
     rewrite,
     saved,
-    start_of,
+    start_in,
 )
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
@@ -48,7 +48,26 @@ _TRIES = 20
 TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
 _RECORDED = "what it did is recorded"
 
-S = TypeVar("S", bound=msgspec.Struct)
+
+class RewriteState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the root was when the change began, and the definitions that it gets before the rows."""
+
+    root: str | None  # the root that gets the rows; null: the table directory
+    head: dict[str, Any]  # its newest snapshot, as written
+    schema: str  # the text of its newest schema
+    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that it gets before the rows
+
+    @property
+    def schema_texts(self) -> list[str]:
+        """The newest schema before the change, and the one with which the rows are written."""
+        return [self.schema, *(text for _, text in self.schemas[-1:])]
+
+    @property
+    def new_schemas(self) -> list[tuple[int, bytes]]:
+        return [(number, text.encode()) for number, text in self.schemas]
+
+
+S = TypeVar("S", bound=RewriteState)
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -105,14 +124,13 @@ class RewriteMain(Change[S]):
         return {"snapshot_id": None}
 
     @property
-    @abstractmethod
     def root(self) -> Root:
-        """Main's root."""
+        return self.work.table.root(self.state.root)
 
     @property
-    @abstractmethod
     def first_head(self) -> Snapshot:
         """Main's newest snapshot when the change began."""
+        return snapshot_of(self.state.head)
 
     @once
     def is_main(self) -> bool:
@@ -141,25 +159,24 @@ class RewriteMain(Change[S]):
 
     def base(self) -> RewriteBase:
         """The present state of the root that gets the rows."""
-        return start_of(self.work.files, self.work.table)
-
-    def definition(self) -> TableSchema | None:
-        """The definition that main gets before the rows; None for a change that keeps main's."""
-        return None
+        return start_in(self.work.files, self.root, is_main=self.is_main)
 
     def target(self, start: RewriteBase) -> RewriteBase:
         """Main with the schema in which the rows are written."""
-        new = self.definition()
-        return start if new is None else RewriteBase(start.head, new, start.is_main)
+        if not (new := self.state.new_schemas):
+            return start
+        number, data = new[-1]
+        return RewriteBase(start.head, TableSchema.from_json(data, self.root.schema(number)), start.is_main)
 
     def prepare(self, hold: Hold) -> None:
         self._start = self.base()
         self._keep_safe(hold, self._start)
-        if (new := self.definition()) is not None:
-            files, path = self.work.files, self.root.schema(new.id)
-            if not files.create(path, new.to_json()) and files.read(path) != new.to_json():
+        files = self.work.files
+        for number, data in self.state.new_schemas:
+            path = self.root.schema(number)
+            if not files.create(path, data) and files.read(path) != data:
                 raise Refused(f"Somebody else has just written {path}", "Make a new plan.")
-            self.work.progress(f"wrote schema {new.id}")
+            self.work.progress(f"wrote schema {number}")
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work = self.work
@@ -272,11 +289,11 @@ class RewriteMain(Change[S]):
         release_expiry(self.work.files, self.root, self.work.token)
         for each in hold.journaled.all_noted(_SAFE, _Safe):
             self._forget(each.savepoint, each.is_new)
-        if (new := self.definition()) is not None:
-            self.tell_kept([(new.id, new.to_json())])
+        self._tell_kept()
 
-    def tell_kept(self, new: Sequence[tuple[int, bytes]]) -> None:
+    def _tell_kept(self) -> None:
         """Say which of the new schemas main has by now, and keeps: a job may have opened it with one."""
+        new = self.state.new_schemas
         there = self.work.files.read_many([self.root.schema(number) for number, _ in new])
         kept = [str(number) for (number, data), now in zip(new, there, strict=True) if now == data]
         if kept:

@@ -22,11 +22,10 @@ from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.rewrite.columns import (
     column_refusals,
     columns_change,
-    definition_of,
-    stamped,
+    made_now,
     with_columns_of,
 )
-from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
@@ -41,7 +40,7 @@ from paimark.core.actions.undo.shared import Followed, as_planned, edit_of, redo
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
@@ -128,16 +127,15 @@ def _stop_first(going_back: GoingBack) -> list[Item]:
     return [Item("first", stop, "stop-writers", is_grave=True)]
 
 
-class UndoCommitState(msgspec.Struct, frozen=True):
-    """The operation to undo; main's snapshots before the undo and from before the change."""
+class UndoCommitState(RewriteState, frozen=True, kw_only=True):
+    """The operation to undo, and the rows from before the change.
+
+    Main gets columns again that a merge or an overwrite took.
+    """
 
     operation: Operation  # the [operation](#operation-log) that is undone, or the write that is redone
-    head: dict[str, Any]  # the newest snapshot of main, or of the branch, as written
     # its snapshot before that operation, for a redo the one after it, as written; null: it gets no rows
     then: dict[str, Any] | None = None
-    # the text of the definition that main gets before the rows: with columns again that a merge or an
-    # overwrite took
-    schema: str | None = None
 
 
 class UndoCommit(RewriteMain[UndoCommitState]):
@@ -149,28 +147,20 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     def begin(cls, work: Work) -> Self:
         going_back = as_planned(work, _found_again(work))
         raise_first(_refusals(work.context, going_back))
-        head, then = going_back.start.head.snapshot, going_back.then
-        written = None if then is None else then.as_written()
-        new = None if going_back.definition is None else stamped(going_back.definition, work.context.clock())
-        return cls(work, UndoCommitState(going_back.operation, head.as_written(), written, new))
-
-    @property
-    def root(self) -> Root:
-        return self.work.table.root(self._edit.root)
+        start, then = going_back.start, going_back.then
+        state = UndoCommitState(
+            root=start.root.branch,
+            head=start.head.snapshot.as_written(),
+            schema=start.schema_text,
+            schemas=made_now(going_back.definition, work.context.clock()),
+            operation=going_back.operation,
+            then=None if then is None else then.as_written(),
+        )
+        return cls(work, state)
 
     @property
     def _edit(self) -> RowsEdit:
         return edit_of(RowsEdit, self.state.operation)
-
-    @property
-    def first_head(self) -> Snapshot:
-        return snapshot_of(self.state.head)
-
-    def definition(self) -> TableSchema | None:
-        return definition_of(self.state.schema)
-
-    def base(self) -> RewriteBase:
-        return _base(self.work.files, self.work.table, self.state.operation)
 
     def rows(self, start: RewriteBase) -> QueryRows:
         then = self.state.then
@@ -202,7 +192,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     def done(self) -> Done:
         state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
         said = undone(
-            self.work, self.state.operation, _kept(state_kept, has_columns=self.state.schema is not None)
+            self.work, self.state.operation, _kept(state_kept, has_columns=bool(self.state.schemas))
         )
         if not self.work.plan.redoes:
             return said
