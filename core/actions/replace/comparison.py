@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from paimark.core.actions.change.change import Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint, link_refusals, moved
-from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.pointer import Replacement, digests, earliest_of, has_head, sides
 from paimark.core.actions.roots.abandoned import stray_commits
@@ -123,7 +124,6 @@ def replacement_of(
         main_schema=takeover.main.schema.decode(),
         branch_head=point_of(branch.head.snapshot),
         main_fingerprint=takeover.main.fingerprint,
-        seen=takeover.description,
         tag_digests=tuple(digests(files, [takeover.main.root.tag(name) for name in takeover.tags])),
         drops_previous=drops_previous,
         main_head=point_of(takeover.main.head.snapshot) if takeover.main.head else None,
@@ -159,7 +159,7 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
 
 def _only_branch_went_on(files: Files, plan: Plan, now: Takeover) -> bool:
     then, head = plan.arguments.get("branch_head"), now.branch.head
-    if is_checked(plan) or plan.arguments.get("up_to") is not None or now.lasting != plan.lasting:
+    if _is_exact(plan) or now.lasting != plan.lasting:
         return False
     if not isinstance(then, int) or head is None or head.snapshot.id < then:
         return False
@@ -167,19 +167,17 @@ def _only_branch_went_on(files: Files, plan: Plan, now: Takeover) -> bool:
     return data is not None and fingerprint(data) == plan.arguments.get("branch_digest")
 
 
-def require_still(
-    hold: Hold, replacement: Replacement, progress: Progress, *, exactly: bool = False, begins: bool = False
-) -> None:
-    """Main is still as planned, and the branch is too, or has only gone on from there if not `exactly`.
+def require_still(work: Work, hold: Hold, replacement: Replacement, *, begins: bool = False) -> None:
+    """Main is still as planned, and the branch is too, or has only gone on from there.
 
-    Its jobs keep running; main gets their commits too. Nothing is written yet when it `begins`. Raises
-    `Refused`, with both states, and `TakenOver`.
+    Its jobs keep running; main gets their commits too, unless the plan is of exactly what the branch had.
+    Nothing is written yet when it `begins`. Raises `Refused`, with both states, and `TakenOver`.
     """
-    context, table, between = hold.context, hold.table, sides(hold.table, replacement)
-    files = context.files
+    table, between, seen = work.table, sides(work.table, replacement), str(work.plan.arguments["seen"])
+    files = work.files
     hold.require()
     if main_root(files, table) != between.main:
-        raise moved(table, replacement.seen, f"main is {main_root(files, table).label}")
+        raise moved(table, seen, f"main is {main_root(files, table).label}")
     main, branch = state(files, between.main), state(files, between.branch)
     copy = None if begins else between.archive
     is_same_main = main.fingerprint == replacement.main_fingerprint and not _has_expired(
@@ -187,10 +185,10 @@ def require_still(
     )
     stayed = branch.head is not None and point_of(branch.head.snapshot) == replacement.branch_head
     went_on = _went_on(files, replacement, branch, is_switched_off=not begins)
-    if not is_same_main or not went_on or (exactly and not stayed):
+    if not is_same_main or not went_on or (_is_exact(work.plan) and not stayed):
         writer = None if is_same_main else job_that_writes(files, between.main)
-        raise moved(table, replacement.seen, f"{main.description} and {branch.description}", writer)
-    refusals = moving_refusals(context, between.main)
+        raise moved(table, seen, f"{main.description} and {branch.description}", writer)
+    refusals = moving_refusals(work.context, between.main)
     if replacement.drops_previous:
         takeover = survey_takeover(files, between.main, between.branch)
         refusals += loss_refusals(files, takeover, besides=copy)
@@ -199,7 +197,12 @@ def require_still(
         refusals.append(Refusal(reason, "Make a new plan."))
     raise_first(refusals)
     if not stayed:
-        progress(Remark(f"the branch went on: {branch.description}"))
+        work.progress(Remark(f"the branch went on: {branch.description}"))
+
+
+def _is_exact(plan: Plan) -> bool:
+    """Whether it is of exactly what the branch had."""
+    return is_checked(plan) or plan.arguments.get("up_to") is not None
 
 
 def clash_refusals(takeover: Takeover) -> list[Refusal]:

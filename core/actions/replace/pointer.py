@@ -55,7 +55,6 @@ class Replacement(Record, frozen=True, kw_only=True):
     branch_head: Point  # the branch's newest snapshot, as a point
     # of main: directory, newest snapshot and schema, all names, and the content of tags
     main_fingerprint: str = ""
-    seen: str = ""  # what the plan saw of both, for people
     # fingerprints of the tags in `tags`, in their order; empty for one that is gone
     tag_digests: tuple[str, ...] = ()
     drops_previous: bool = False  # the previous main is to be dropped

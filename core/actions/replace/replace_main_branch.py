@@ -50,7 +50,7 @@ from paimark.core.actions.replace.table_directory import clean_table_directory, 
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
-from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, is_checked, rows_at, verdict
+from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
@@ -160,12 +160,7 @@ class ReplaceMain(PointMain[Replacement]):
         return super().can_be_main() and is_that_branch(self.work.files, self.new_main, self.state)
 
     def check(self, hold: Hold) -> None:
-        self._require_still(hold, begins=True)
-
-    def _require_still(self, hold: Hold, *, begins: bool = False) -> None:
-        plan = self.work.plan
-        exactly = is_checked(plan) or plan.arguments.get("up_to") is not None
-        require_still(hold, self.state, self.work.progress, exactly=exactly, begins=begins)
+        require_still(self.work, hold, self.state, begins=True)
 
     def prepare(self, hold: Hold) -> None:
         files, between = self.work.files, self._sides
@@ -174,7 +169,7 @@ class ReplaceMain(PointMain[Replacement]):
             # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
-        self._require_still(hold)
+        require_still(self.work, hold, self.state)
 
     def finish(self, hold: Hold) -> None:
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress

@@ -96,12 +96,10 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
 
 
 class UndoState(msgspec.Struct, frozen=True):
-    """The operation to undo, and what the main before it was."""
+    """The operation to undo, and what its archive had."""
 
     operation: Operation  # the [operation](#operation-log) of the replacement
-    previous: str  # fingerprint of what is to be main again
-    # what its archive had, and main has again: `head`, its newest snapshot as a point, and `tags`,
-    # their names
+    # what main has again: `head`, the archive's newest snapshot as a point, and `tags`, their names
     agreed: Agreed
 
 
@@ -122,7 +120,7 @@ class UndoReplacement(PointMain[UndoState]):
         raise_first(_refusals(work.context, reversal))
         # The fingerprint is compared at the commit: then this is what main gets.
         agreed = agreed_on(work.files, reversal.archive) if reversal.archive else Agreed()
-        return cls(work, UndoState(operation, reversal.previous.fingerprint, agreed))
+        return cls(work, UndoState(operation, agreed))
 
     @property
     def _edit(self) -> MainEdit:
@@ -145,9 +143,8 @@ class UndoReplacement(PointMain[UndoState]):
         self._require_still()
 
     def _require_still(self) -> None:
-        files, table = self.work.files, self.work.table
-        now = _find(files, table, self.state.operation)
-        if now.previous.fingerprint != self.state.previous or not self._is_whole():
+        now = as_planned(self.work, _find(self.work.files, self.work.table, self.state.operation))
+        if not self._is_whole():
             raise moved_since(self.work, now.description)
         raise_first(_refusals(self.work.context, now))
 
