@@ -177,7 +177,6 @@ def between_of(context: Context, survey: Survey) -> Between:
             into="" if survey.start.is_main else survey.start.root.label,
         ),
         survey.target,
-        _title(survey.start.root.table, survey),
         lambda: compare(context, survey),
         _WHY_NONE.get(survey.kind, ""),
         lambda: _states(context.files, survey.start.root, main),
@@ -216,12 +215,6 @@ def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Re
     raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
     versions = versions_of(survey)
     return versions, resolved_queries(context, survey, versions)
-
-
-def _title(table: TablePath, survey: Survey) -> str:
-    name, head, main = survey.branch.root.label, survey.branch.snapshot.id, survey.start.head.snapshot.id
-    into = "main" if survey.start.is_main else survey.start.root.label
-    return f"{table.full_name}: {name} at snapshot {head}, {into} at {main}, base {survey.base.id}"
 
 
 def _cut(row: Row) -> Row:
