@@ -113,15 +113,13 @@ class MergeRows(_Merge):
             self._rows = now, rows
         return self._rows[1]
 
-    def follow(self, start: RewriteBase) -> None:
+    def may_follow(self, start: RewriteBase) -> bool:
         state, survey = self.state, _survey(self.work)
         is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.branch_head))
         is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
         # With other rows of main there may be other conflicts than the person has seen.
         is_chosen = "resolve" in self.work.plan.arguments
-        is_same = is_same_branch and is_same_base and start.schema_text in state.schema_texts
-        if is_chosen or not is_same:
-            super().follow(start)
+        return is_same_branch and is_same_base and not is_chosen
 
     def record(self, hold: Hold) -> None:
         record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])

@@ -80,8 +80,7 @@ class Survey:
         if not self.new_schemas:
             return self.start
         number, data = self.new_schemas[-1]
-        path = self.start.root.schema(number)
-        return RewriteBase(self.start.head, TableSchema.from_json(data, path), self.start.is_main)
+        return self.start.defined_as(TableSchema.from_json(data, self.start.root.schema(number)))
 
 
 def survey_merge(

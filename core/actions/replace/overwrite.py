@@ -116,9 +116,8 @@ class OverwriteMain(RewriteByBranch):
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"
 
-    def follow(self, start: RewriteBase) -> None:
-        if start.schema_text not in self.state.schema_texts or is_checked(self.work.plan):
-            super().follow(start)
+    def may_follow(self, start: RewriteBase) -> bool:
+        return not is_checked(self.work.plan)
 
     def record(self, hold: Hold) -> None:
         record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])

@@ -150,12 +150,9 @@ class RewriteMain(Change[S]):
         """The comment of the savepoint that keeps main's earlier state; None for a change that needs none."""
         return None
 
-    def follow(self, start: RewriteBase) -> None:
-        """Called when main moved while rows were written. Raises `Refused` if the change can't go on."""
-        raise Refused(
-            f"{start.place} of {self.work.table.full_name} moved while its rows were written",
-            "Nothing was committed: make a new plan.",
-        )
+    def may_follow(self, start: RewriteBase) -> bool:
+        """Whether it may go on from here: main moved while rows were written, and is defined as it was."""
+        return False
 
     def base(self) -> RewriteBase:
         """The present state of the root that gets the rows."""
@@ -166,7 +163,7 @@ class RewriteMain(Change[S]):
         if not (new := self.state.new_schemas):
             return start
         number, data = new[-1]
-        return RewriteBase(start.head, TableSchema.from_json(data, self.root.schema(number)), start.is_main)
+        return start.defined_as(TableSchema.from_json(data, self.root.schema(number)))
 
     def prepare(self, hold: Hold) -> None:
         self._start = self.base()
@@ -202,7 +199,11 @@ class RewriteMain(Change[S]):
                     raise outrun(work.files, start.root, said) from error
                 work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
                 self._start = self.base()
-                self.follow(self._start)
+                if self._start.schema_text not in self.state.schema_texts or not self.may_follow(self._start):
+                    raise Refused(
+                        f"{start.place} of {work.table.full_name} moved while its rows were written",
+                        "Nothing was committed: make a new plan.",
+                    ) from error
                 self._keep_safe(hold, self._start)
                 continue
             if made is None and self.fails_when_nothing_written:

@@ -88,6 +88,10 @@ class RewriteBase:
     def fingerprint(self) -> str:
         return fingerprint(self.head.fingerprint, self.schema_text)
 
+    def defined_as(self, schema: TableSchema | None) -> RewriteBase:
+        """With the definition in which rows are written, if that is another one."""
+        return self if schema is None else RewriteBase(self.head, schema, self.is_main)
+
 
 @dataclass(frozen=True)
 class QueryRows:

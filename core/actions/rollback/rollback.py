@@ -131,9 +131,8 @@ class Rollback(RewriteMain[RollbackState]):
     def safety_comment(self) -> str:
         return f"before rollback to {self.work.plan.arguments['to']}"
 
-    def follow(self, start: RewriteBase) -> None:
-        if start.schema_text not in self.state.schema_texts:
-            super().follow(start)
+    def may_follow(self, start: RewriteBase) -> bool:
+        return True
 
     def record(self, hold: Hold) -> None:
         """Record that merges after the version are no longer in main, so that they can be merged again."""

@@ -77,9 +77,7 @@ class GoingBack:
     @property
     def target(self) -> RewriteBase:
         """The root with the definition in which the rows are written."""
-        if self.definition is None:
-            return self.start
-        return RewriteBase(self.start.head, self.definition, self.start.is_main)
+        return self.start.defined_as(self.definition)
 
     @property
     def description(self) -> str:
