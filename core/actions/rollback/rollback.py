@@ -12,14 +12,13 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
-from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.rewrite.columns import columns_change, made_now
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
-    copied_rows,
-    rewriting_refusals,
+    rows_copied,
     rows_of,
 )
 from paimark.core.actions.rollback import truncate
@@ -31,15 +30,10 @@ from paimark.core.actions.rollback.target import (
 )
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.errors import FileMissing
-from paimark.core.figures import counted
-from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import RowsEdit
-from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import Point, is_same_commit, point_of
 from paimark.core.text import lowered
 
@@ -62,12 +56,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint=target.fingerprint,
             empty=True,
         )
-    refusals = [*rewriting_refusals(context, target.target, snapshot), *target.misfits]
-    rows = size = 0
-    try:
-        rows, size = size_of(files, table, snapshot)
-    except FileMissing as error:
-        refusals.append(Refusal(f"{what} is not whole: {error.message}", "Choose another version."))
+    copied = rows_copied(context, target.target, snapshot, what, "Choose another version.")
     safety = savepoint_claim.next_id(files, table)
     return Plan(
         headline=f"Give main of {table.full_name} the rows of {target.dated}.",
@@ -78,7 +67,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
             *_new_definition(target),
-            copied_rows(what, start.schema, rows, size),
+            copied.step,
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
@@ -87,8 +76,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *_affected(files, target),
             Item("keeps", f"the current main as savepoint {safety}; every version, tag and savepoint"),
         ),
-        cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
-        refusals=tuple(refusals),
+        cost=copied.cost,
+        refusals=(*copied.refusals, *target.misfits),
         undo=table.undo,
         until="main has a new commit",
     )

@@ -7,6 +7,7 @@ redo of a write works alike, with the rows from after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -29,15 +30,16 @@ from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState,
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
-    copied_rows,
+    RowsCopied,
     no_rows,
     rewriting_refusals,
+    rows_copied,
     rows_of,
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.actions.undo.shared import Followed, as_planned, edit_of, redone_by, undone, undone_by
-from paimark.core.errors import FileMissing, Refused
+from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since
 from paimark.core.table.layout import TablePath
@@ -45,7 +47,6 @@ from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root, root_exists
-from paimark.core.table.manifests.files import size_of
 from paimark.core.table.operations import STREAM
 from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
 
@@ -105,7 +106,7 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
         headline=f"Give {place} {rows} again.",
         arguments={"seen": going_back.description},
         fingerprint=going_back.fingerprint,
-        steps=tuple(_steps(context.files, going_back)),
+        steps=tuple(_steps(context, going_back)),
         items=(
             *_stop_first(going_back),
             Item("loses", f"{lost}, from the newest rows", "rows-replaced", is_grave=True),
@@ -290,37 +291,30 @@ def _snapshot_at(files: Files, start: RewriteBase, point: Point | None, which: s
 
 
 def _refusals(context: Context, going_back: GoingBack) -> list[Refusal]:
-    files = context.files
-    root, then = going_back.start.root, going_back.then
-    refusals = rewriting_refusals(context, going_back.target, *([] if then is None else [then]))
+    then, target = going_back.then, going_back.target
     if then is None:
-        return refusals
-    refusals += going_back.misfits
+        return rewriting_refusals(context, target)
+    refusals = [*_copied(context, target, then).refusals, *going_back.misfits]
     if not going_back.misfits:
-        schema = Lineage(files, root).schema(then.schema_id)
-        refusals += column_refusals(schema, f"snapshot {then.id}", going_back.target)
-    try:
-        size_of(files, root.table, then)
-    except FileMissing as error:
-        refusals.append(Refusal(f"Snapshot {then.id} is not whole: {error.message}", "It has expired."))
+        schema = Lineage(context.files, target.root).schema(then.schema_id)
+        refusals += column_refusals(schema, f"snapshot {then.id}", target)
     return refusals
 
 
-def _steps(files: Files, going_back: GoingBack) -> list[Step]:
+def _copied(context: Context, target: RewriteBase, then: Snapshot) -> RowsCopied:
+    return rows_copied(context, target, then, f"snapshot {then.id}", "It has expired.")
+
+
+def _steps(context: Context, going_back: GoingBack) -> Iterator[Step]:
     root, then = going_back.start.root, going_back.then
-    next_snapshot = root.snapshot(going_back.start.head.snapshot.id + 1)
-    steps = [Step("create", next_snapshot, "one OVERWRITE of the whole table")]
-    if (new := going_back.definition) is not None:
-        steps.insert(0, Step("create", root.schema(new.id), "the columns as they were"))
     if then is not None:
-        try:
-            rows, size = size_of(files, root.table, then)
-        except FileMissing:
-            return []
-        steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
+        yield _copied(context, going_back.target, then).step
+    if (new := going_back.definition) is not None:
+        yield Step("create", root.schema(new.id), "the columns as they were")
+    head = going_back.start.head.snapshot.id
+    yield Step("create", root.snapshot(head + 1), "one OVERWRITE of the whole table")
     if not going_back.edit.is_plain_write:
-        steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
-    return steps
+        yield Step("replace", root.table.merges, "what was merged then can be merged again")
 
 
 def _kept(said: str, *, has_columns: bool) -> str:
