@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -12,10 +14,11 @@ import pytest
 from paimark.core.actions.change import driver
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
-from paimark.core.actions.merge.rows import where_changed
+from paimark.core.actions.merge.rows import keyed_queries, versions_of, where_changed
 from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.plan import Outcome
 from paimark.core.actions.registry import action
+from paimark.core.actions.rewrite.spark_rewrite import run_query
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -207,38 +210,58 @@ def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engi
     assert action("merge-branch").plan(with_engine, table, {"name": "fix"}).empty
 
 
+def in_partitions(context: Context, warehouse: Path, name: str, *, rows: int = 6) -> list[Path]:
+    """Branch `fix` changed one of three partitions and main the next: the directories of the two others."""
+    keys = ["part", "key"]
+    create_table(warehouse, name, KEYED, primary_keys=keys, partition_keys=["part"], options={"bucket": "1"})
+
+    def write(where: str, *rows: tuple[int, str]) -> None:
+        records = [{"part": key % 3, "key": key, "value": text} for key, text in rows]
+        commit(warehouse, where, pa.Table.from_pylist(records, schema=KEYED))
+
+    table = TablePath(*name.split("."))
+    write(name, *((key, "base") for key in (*range(6), *range(6, rows, 3))))
+    done(context, "create-tag", table=table, name="fork")
+    done(context, "create-branch", table=table, name="fix", tag="fork")
+    write(f"{name}$branch_fix", (1, "fixed"))
+    write(name, (2, "main"), (4, "main"))
+    return [warehouse / table.directory / f"part={number}" for number in (0, 2)]
+
+
+@contextmanager
+def moved_away(directories: list[Path], elsewhere: Path) -> Iterator[None]:
+    for each in directories:
+        shutil.move(each, elsewhere / each.name)
+    yield
+    for each in directories:
+        shutil.move(elsewhere / each.name, each)
+
+
+def test_only_partitions_that_the_branch_changed_are_asked_what_comes_of_it(
+    with_engine: Context, engine_warehouse: Path, tmp_path: Path
+) -> None:
+    table = TablePath("scoped", "few")
+    untouched = in_partitions(with_engine, engine_warehouse, table.full_name)
+    survey = survey_merge(with_engine.files, table, "fix")
+    assert where_changed(with_engine.files, survey) == " WHERE `part` IN (1)"
+    versions = versions_of(survey)
+    queries = keyed_queries(with_engine, survey, versions)
+    with moved_away(untouched, tmp_path):
+        found = run_query(with_engine, survey.target, versions, queries.upserts, with_engine.progress)
+    assert [row["value"] for row in found] == ["fixed"]
+
+
 @pytest.mark.long
 def test_partitions_that_the_branch_left_alone_are_not_read(
     with_engine: Context, engine_warehouse: Path, tmp_path: Path
 ) -> None:
-    table, name = TablePath("scoped", "t"), "scoped.t"
-    keys = ["part", "key"]
-    create_table(
-        engine_warehouse, name, KEYED, primary_keys=keys, partition_keys=["part"], options={"bucket": "1"}
-    )
-
-    def write(where: str, *rows: tuple[int, str]) -> None:
-        records = [{"part": key % 3, "key": key, "value": text} for key, text in rows]
-        commit(engine_warehouse, where, pa.Table.from_pylist(records, schema=KEYED))
-
+    table = TablePath("scoped", "many")
     # So many that Spark writes what comes of it, and not the engine by itself.
-    write(name, *((key, "base") for key in (*range(6), *range(6, 300_000, 3))))
-    done(with_engine, "create-tag", table=table, name="fork")
-    done(with_engine, "create-branch", table=table, name="fix", tag="fork")
-    write(f"{name}$branch_fix", (1, "fixed"))
-    write(name, (2, "main"), (4, "main"))
-    assert (
-        where_changed(with_engine.files, survey_merge(with_engine.files, table, "fix"))
-        == " WHERE `part` IN (1)"
-    )
-    untouched = [engine_warehouse / table.directory / f"part={number}" for number in (0, 2)]
-    for each in untouched:
-        shutil.move(each, tmp_path / each.name)
-    merged(with_engine, table)
-    for each in untouched:
-        shutil.move(tmp_path / each.name, each)
+    untouched = in_partitions(with_engine, engine_warehouse, table.full_name, rows=300_000)
+    with moved_away(untouched, tmp_path):
+        merged(with_engine, table)
     expected = {0: "base", 1: "fixed", 2: "main", 3: "base", 4: "main", 5: "base"}
-    rows_by_key = state_of(engine_warehouse, name)
+    rows_by_key = state_of(engine_warehouse, table.full_name)
     assert {key: rows_by_key[key] for key in range(6)} == expected
     assert len(rows_by_key) == 100_004
 
