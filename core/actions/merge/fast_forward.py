@@ -55,17 +55,15 @@ def append_snapshots(
     """Append the branch's snapshots `points` to main's; return the last that main then has of them.
 
     It is older than the branch's head if another process committed to main in between, or deleted the branch.
-    Raises `Refused` if that happened before the first snapshot; nothing is left then.
+    Raises `Refused` if that happened before the first snapshot.
     """
     files, main, branch = context.files, survey.start.root, survey.branch.root
     head = survey.branch.snapshot
     pin = merge_tag(branch.label, head.id)
-    created = files.create(main.tag(pin), survey.branch.data)
+    files.create(main.tag(pin), survey.branch.data)
     guard(files, main, pin)
     last = append_between(files, branch, main, points)
     if last is None:
-        if created:
-            _delete_pin(files, main, pin, survey.branch.data)
         raise _refused(files, survey, points[0].id)
     if last.snapshot.id < head.id:
         # Pin the branch's snapshots that main has, and no others.

@@ -21,7 +21,7 @@ from paimark.core.actions.roots.root_state import RootState, moving_refusals, st
 from paimark.core.actions.row_checks.checking import is_checked
 from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound
-from paimark.core.storage.files import Files, read_if_there
+from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.commits import stored
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
@@ -132,13 +132,6 @@ def replacement_of(
     )
 
 
-def head_of(branch: RootState) -> dict[str, str | int | bool | None]:
-    """The arguments of a plan by which the branch's newest snapshot is found again."""
-    if branch.head is None:
-        return {}
-    return {"branch_head": branch.head.snapshot.id, "branch_digest": fingerprint(branch.head.data)}
-
-
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
     """Survey the takeover again. Raises `Refused`, with both states, when it differs from the plan's.
 
@@ -158,13 +151,10 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
 
 
 def _only_branch_went_on(files: Files, plan: Plan, now: Takeover) -> bool:
-    then, head = plan.arguments.get("branch_head"), now.branch.head
-    if _is_exact(plan) or now.lasting != plan.lasting:
+    then, head = plan.main_at, now.branch.head
+    if _is_exact(plan) or now.lasting != plan.lasting or then is None or head is None:
         return False
-    if not isinstance(then, int) or head is None or head.snapshot.id < then:
-        return False
-    data = read_if_there(files, now.branch.root.snapshot(then))
-    return data is not None and fingerprint(data) == plan.arguments.get("branch_digest")
+    return head.snapshot.id >= then.id and stored(files, now.branch.root, then) is not None
 
 
 def require_still(work: Work, hold: Hold, replacement: Replacement, *, begins: bool = False) -> None:
