@@ -31,6 +31,10 @@ MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX = "paimark.merge.", "paimark.truncate."
 # Of tags that Paimark makes for itself.
 PIN_PREFIXES = (MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX)
 MAIN = "main"
+# The parts of a branch root, in the order to write them. The files in each are called `<part>-...`, but for
+# hints beside snapshots and changelogs.
+PARTS = ("schema", "tag", "changelog", "consumer", "snapshot")
+HINTS = ("EARLIEST", "LATEST")
 
 # The barrier: while a branch is main, it replaces the table directory's snapshots, and LATEST names it. It is
 # no snapshot: an engine that has the table open fails on it, instead of finding no snapshot and no rows.

@@ -19,6 +19,7 @@ TOKEN = "[0-9a-f]{32}"
 OF_A_CHANGE = rf"(?:{STEP_PREFIX}|{HEARTBEAT_PREFIX})(?P<token>{TOKEN})(?:-[0-9]+)?"
 # The characters between a table and its branch or version, in places and in SQL.
 _BEHIND = str.maketrans(":$", "@@")
+_ARCHIVE = re.compile(rf"{MAIN}-\d{{8}}T\d{{6}}-[0-9a-f]{{6}}")
 # The number of names in a hint.
 _FEW = 10
 # The names of system tables: `t$snapshots`.
@@ -27,6 +28,11 @@ CHOOSE_DATABASE = (
     "USE db; before it chooses one, and so does `paimark sql --database db`; "
     "in the console, a table of it at the left."
 )
+
+
+def is_archive(branch: str) -> bool:
+    """Whether its name is that of a root which was main, or has what was cut off main."""
+    return _ARCHIVE.fullmatch(branch) is not None
 
 
 class SystemName(NamedTuple):

@@ -12,7 +12,7 @@ from paimark.core.errors import FileMissing, NotFound
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import table_exists
-from paimark.core.table.definition.definitions import schemas_digest
+from paimark.core.table.definition.retention import schemas_digest
 from paimark.core.table.layout import (
     SAVEPOINT_PREFIX,
     SAVEPOINT_TAG_PREFIX,

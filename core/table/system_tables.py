@@ -157,10 +157,7 @@ def take_back(root: Root, operation: Operation) -> str:
         return root.table.redo
     if operation.has_way_back:
         return root.table.undo
-    # A version before the first release kept other data.
-    is_old = "wayBack" in operation.unknown
-    why = "an unreleased version of Paimark wrote it, and it can't be taken back" if is_old else ""
-    return operation.no_way_back or why or "it can't be taken back"
+    return operation.no_way_back or "it can't be taken back"
 
 
 def with_remark(operation: Operation) -> Operation:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from paimark.core.actions.roots.root_files import PARTS
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.storage.parallel import each_of
@@ -17,15 +16,12 @@ from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
     BEGUN_PREFIX,
-    CHANGELOG_PREFIX,
     CLAIM_PREFIX,
-    CONSUMER_PREFIX,
+    HINTS,
     OPERATION_PREFIX,
+    PARTS,
     SAVEPOINT_PREFIX,
-    SCHEMA_PREFIX,
-    SNAPSHOT_PREFIX,
     STREAM_PREFIX,
-    TAG_PREFIX,
     WRITE_PREFIX,
     Root,
     TablePath,
@@ -45,14 +41,6 @@ _HALF = "a writer that died while it wrote {}, or is about to finish"
 
 _UNREADABLE = "another program: no table has such a name, and nobody looked into it"
 
-_HINTS = ("EARLIEST", "LATEST")
-_PREFIXES = {
-    "snapshot": SNAPSHOT_PREFIX,
-    "schema": SCHEMA_PREFIX,
-    "tag": TAG_PREFIX,
-    "changelog": CHANGELOG_PREFIX,
-    "consumer": CONSUMER_PREFIX,
-}
 _LEFT = (
     (OF_A_CHANGE, "a change that is being made, or was interrupted"),
     (rf"{STREAM_PREFIX}.+", "a streaming query, to know what it committed"),
@@ -148,13 +136,13 @@ def is_known(table: TablePath, directory: str, name: str) -> bool:
     if directory == table.operations:
         return name.startswith((OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX))
     if directory == table.savepoints:
-        return name in _HINTS or bool(numbered([name], SAVEPOINT_PREFIX))
+        return name in HINTS or bool(numbered([name], SAVEPOINT_PREFIX))
     part = directory.rpartition("/")[2]
-    prefix = _PREFIXES[part]
+    prefix = f"{part}-"
     if part in ("tag", "consumer"):
         return name.startswith(prefix)
     is_barrier = f"{directory}/{name}" == table.root().snapshot(BARRIER_ID)
-    return is_barrier or bool(numbered([name], prefix)) or (part != "schema" and name in _HINTS)
+    return is_barrier or bool(numbered([name], prefix)) or (part != "schema" and name in HINTS)
 
 
 def left_over(table: TablePath, directory: str, name: str) -> str | None:

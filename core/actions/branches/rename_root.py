@@ -23,7 +23,6 @@ from paimark.core.actions.replace.pointer import drop_expired
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -42,7 +41,7 @@ from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.layout import BARRIER, PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.text import lowered
 

@@ -18,7 +18,6 @@ from paimark.core.actions.roots.barrier import (
 )
 from paimark.core.actions.roots.json_edit import decoded, with_options
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -37,6 +36,7 @@ from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
     MAIN,
+    PARTS,
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
     TAG_PREFIX,

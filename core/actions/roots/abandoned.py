@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from paimark.core.actions.roots.root_files import PARTS
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import BRANCH_PREFIX, SNAPSHOT_PREFIX, TablePath
+from paimark.core.table.layout import BRANCH_PREFIX, HINTS, PARTS, SNAPSHOT_PREFIX, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_branch_name
 from paimark.core.table.links import linked_directories
@@ -21,7 +20,6 @@ from paimark.core.table.records import Snapshot, is_same_commit
 from paimark.core.text import has_halves
 
 ABANDONED_AFTER = 24 * 3600 * 1000
-_HINTS = ("LATEST", "EARLIEST")
 
 
 def abandoned(files: Files, table: TablePath, now: int) -> list[str]:
@@ -74,7 +72,7 @@ def _is_ours(part: str, name: str) -> bool:
     wanted = meant_for(name)
     if wanted is None or has_halves(wanted):
         return False
-    return part not in PARTS or wanted.startswith(f"{part}-") or wanted in _HINTS
+    return part not in PARTS or wanted.startswith(f"{part}-") or wanted in HINTS
 
 
 # A job that opened the table before a replacement still commits to the table directory, where no reader

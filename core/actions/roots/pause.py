@@ -31,6 +31,11 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
     _wait(seconds, f"in case somebody has just listed the {what}", progress)
 
 
+def wait_for_expiry(seconds: float, progress: Progress) -> None:
+    """Wait in case an expiry that has read the tags before is still deleting. Raises `Cancelled`."""
+    _wait(seconds, "in case an expiry is deleting now", progress)
+
+
 def wait_for_writers(context: Context, progress: Progress) -> None:
     """Wait in case other processes have read the newest snapshot and commit on it. Raises `Cancelled`."""
     _wait(context.verify_wait, "in case somebody is committing", progress)

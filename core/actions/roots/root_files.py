@@ -16,15 +16,12 @@ from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.layout import BARRIER_ID, HINTS, PARTS, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.read_tags import is_permanent
 from paimark.core.table.reading import numbered
 from paimark.core.table.records import Tag
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
-PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
-_HINTS = ("EARLIEST", "LATEST")
-_PREFIXES = {SCHEMAS: SCHEMA_PREFIX, SNAPSHOTS: SNAPSHOT_PREFIX}
 
 # A thread pool is worth starting for more than a few files; a batch of bytes is in memory at once.
 _FEW = 32
@@ -115,7 +112,8 @@ def remove_copied(
             held.add(swap.name)
     different = [name for name in names if name not in held]
     for name in different:
-        if numbered([name.rpartition("/")[2]], _PREFIXES.get(name.partition("/")[0], "/")):
+        part = name.partition("/")[0]
+        if part in (SCHEMAS, SNAPSHOTS) and numbered([name.rpartition("/")[2]], f"{part}-"):
             raise Refused(
                 f"{source.directory}/{name} and its copy of {target.label} differ",
                 "Look at both before you try again: nothing of it was removed.",
@@ -230,7 +228,7 @@ def _snapshot_order(names: Iterable[str]) -> list[str]:
     """Snapshots by id, everything else after them, hints last."""
     plain = {name.rpartition("/")[2]: name for name in names}
     snapshots = [f"{SNAPSHOT_PREFIX}{number}" for number in numbered(plain, SNAPSHOT_PREFIX)]
-    hints = [name for name in _HINTS if name in plain]
+    hints = [name for name in HINTS if name in plain]
     others = sorted(plain.keys() - {*snapshots, *hints})
     return [plain[name] for name in (*snapshots, *others, *hints)]
 

@@ -12,21 +12,21 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Refusal
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.actions.roots.root_files import PARTS, TAGS, part_of, unwritable_paths
+from paimark.core.actions.roots.root_files import TAGS, part_of, unwritable_paths
 from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import unwritable
-from paimark.core.table.layout import BARRIER, Root
+from paimark.core.table.layout import BARRIER, HINTS, PARTS, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import TableSchema, Tag
 
-_DERIVED = ("EARLIEST", "LATEST", BARRIER)
+_DERIVED = (*HINTS, BARRIER)
 
 
 @dataclass(frozen=True)
