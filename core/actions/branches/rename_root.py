@@ -107,9 +107,8 @@ class RootMove(Change[S]):
                 unmarked(hold, source)
             return
         merge_history.rename(files, source, target)
-        if ids := snapshot_ids(files, source):
-            # Wait for readers that listed the snapshots under the old name, and do not know the new one.
-            wait_for_cleanings(self.work.context, len(ids), progress)
+        # Wait for readers that listed the snapshots under the old name, and do not know the new one.
+        wait_for_cleanings(self.work.context, source, progress)
         # An engine may have deleted tags under the old name since they were copied.
         copied = [
             name.removeprefix(f"{TAGS}/{TAG_PREFIX}") for name in part_of(root_files(files, target), TAGS)

@@ -29,17 +29,17 @@ from paimark.core.actions.roots.root_files import (
     remove_root,
     root_files,
     same_files,
+    snapshot_ids,
 )
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag
+from paimark.core.table.layout import Root, TablePath, merge_tag
 from paimark.core.table.lineage.edits import MovedRoot
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, TableSchema
 
 
@@ -250,7 +250,7 @@ def _remove_rescued(files: Files, target: Root) -> None:
         return
     names = part_of(root_files(files, target), SNAPSHOTS)
     delete_files(files, own, list(same_files(files, own, target, names)))
-    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+    if not snapshot_ids(files, own):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
     put_barrier(files, own.table, main)
 

@@ -12,14 +12,14 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.survey import Survey
 from paimark.core.actions.roots.guard_tags import guard, unguard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import Landed, is_unchanged
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
+from paimark.core.table.layout import Root, merge_tag
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.chain import marked_unless_proven, without_mark
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
 
@@ -154,7 +154,7 @@ def has_appended(files: Files, target: Root, after: int, points: Sequence[Point]
 
 def newest_id(files: Files, root: Root) -> int:
     """The newest id among the snapshot files, ignoring the hint; 0 if there is none."""
-    return max(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX), default=0)
+    return max(snapshot_ids(files, root), default=0)
 
 
 def point_at_newest(files: Files, root: Root, number: int) -> None:

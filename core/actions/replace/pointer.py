@@ -18,6 +18,7 @@ from paimark.core.actions.roots.root_files import (
     part_of,
     root_files,
     same_files,
+    snapshot_ids,
     take_back_copy,
 )
 from paimark.core.actions.roots.root_state import changed_tags, drop_lost_tags, is_lost
@@ -28,7 +29,6 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Point, Record
 
 
@@ -173,8 +173,8 @@ def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] |
 
     `copied` are the ids of copies; all when None.
     """
-    there = numbered(files.names(main.snapshots), SNAPSHOT_PREFIX)
-    kept = numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)
+    there = snapshot_ids(files, main)
+    kept = snapshot_ids(files, copy)
     old = [number for number in kept if there and number < there[0]]
     gone = [number for number in old if copied is None or number in copied]
     if gone:
@@ -215,7 +215,7 @@ def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: 
     """
     files_of_tags = [f"{TAGS}/{TAG_PREFIX}{each}" for each in tags]
     delete_files(files, branch, list(same_files(files, main, branch, files_of_tags)))
-    there = numbered(files.names(branch.snapshots), SNAPSHOT_PREFIX)
+    there = snapshot_ids(files, branch)
     copies = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in there if each in snapshots]
     left = [each for each in there if each not in snapshots]
     if copies and left and len(list(same_files(files, main, branch, copies))) == len(copies):

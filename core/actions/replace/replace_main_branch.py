@@ -50,13 +50,13 @@ from paimark.core.actions.replace.table_directory import clean_table_directory, 
 from paimark.core.actions.roots.abandoned import stray_commits
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.pause import wait_for_cleanings
+from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import TableSchema
 
 POINTER = "pointer"
@@ -164,7 +164,7 @@ class ReplaceMain(PointMain[Replacement]):
 
     def prepare(self, hold: Hold) -> None:
         files, between = self.work.files, self._sides
-        ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
+        ids = snapshot_ids(files, between.main)
         if between.archive is not None and ids:
             # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
@@ -186,8 +186,7 @@ class ReplaceMain(PointMain[Replacement]):
                 # Until the barrier is there, other engines take this directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)
                 # A process that listed the snapshots before does not know the archive.
-                count = len(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
-                wait_for_cleanings(self.work.context, count, progress)
+                wait_for_cleanings(self.work.context, between.main, progress)
                 drop_expired(files, between.main, between.archive)
                 follow_tags(files, between, between.archive, self.state.main_tags)
                 self._drop_lost(between)

@@ -26,6 +26,7 @@ from paimark.core.actions.roots.root_files import (
     part_of,
     root_files,
     same_files,
+    snapshot_ids,
 )
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Corrupt
@@ -38,7 +39,6 @@ from paimark.core.table.layout import (
     MAIN,
     PARTS,
     SCHEMA_PREFIX,
-    SNAPSHOT_PREFIX,
     TAG_PREFIX,
     TRUNCATION_TAG_PREFIX,
     Root,
@@ -129,7 +129,7 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
     guard_tags.reconcile(files, table, main)
     going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
     delete_files(files, own, list(same_files(files, own, archive, going)))
-    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+    if not snapshot_ids(files, own):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
     for directory in (own.changelogs, own.consumers):
         files.prune(directory)
@@ -202,8 +202,8 @@ def _append_late(files: Files, own: Root, archive: Root) -> None:
 
     If the replacement's process died, that may be a long time. Idempotent.
     """
-    there = numbered(files.names(own.snapshots), SNAPSHOT_PREFIX)
-    kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
+    there = snapshot_ids(files, own)
+    kept = snapshot_ids(files, archive)
     late = [number for number in there if not kept or number > kept[-1]]
     # If all of the archive's snapshots expired here and were dropped there, the late ones are the next.
     if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):

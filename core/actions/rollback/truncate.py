@@ -19,7 +19,6 @@ from paimark.core.actions.rollback.target import RollbackTarget, lost_since, tar
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
-from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.roots.root_state import moving_refusals
 from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt, Refused
@@ -43,7 +42,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
     cut = Cut(root, table.root(archive_name(context)), point_of(keep), point_of(head.snapshot))
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     archive = cut.archive.label
-    seconds = seconds_of_cleanings(context, len(snapshot_ids(files, root)))
+    seconds = seconds_of_cleanings(context, root)
     steps = [
         Step("create", f"branch {cut.archive.label}", "with the schemas of main"),
         Step("create", root.tag(truncation_tag(cut.archive.label, keep.id)), "pins what both share"),
@@ -140,8 +139,7 @@ class Truncate(Change[HistoryEdit]):
         hold_expiry(self.work.files, cut.main, self.work.token, cut.keep)
         truncation.archive_rest(self.work.files, cut)
         # A cleaning that listed the branches before does not know the new one, and must find all in main.
-        count = len(snapshot_ids(self.work.files, cut.main))
-        wait_for_cleanings(self.work.context, count, self.work.progress)
+        wait_for_cleanings(self.work.context, cut.main, self.work.progress)
         _, keep = as_planned(self.work)
         # Again: an expiry that had begun before knows neither the reader nor the pin.
         raise_first(_refusals(self.work.context, cut, keep))
