@@ -27,9 +27,16 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.layout import (
+    PARTS,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    numbered,
+)
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Record
 
 

@@ -42,9 +42,9 @@ from paimark.core.table.layout import (
     TRUNCATION_TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
 )
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, Tag, is_same_commit
 
 _HINTS = (f"{SNAPSHOTS}/LATEST", f"{SNAPSHOTS}/EARLIEST")

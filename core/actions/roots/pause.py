@@ -11,8 +11,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item
 from paimark.core.cancelling import check_cancelled
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root
-from paimark.core.table.reading import numbered
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, numbered
 
 # A process reads at least this many in the time of one wait.
 _READ_IN_A_WAIT = 100
