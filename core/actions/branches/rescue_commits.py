@@ -18,8 +18,7 @@ from paimark.core.actions.checks import fingerprint, require_unmoved, required_t
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.branch_files import is_anothers
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (

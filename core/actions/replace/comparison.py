@@ -14,7 +14,7 @@ from paimark.core.actions.checks import fingerprint, link_refusals, moved
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.pointer import Replacement, digests, earliest_of, has_head, sides
-from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, moving_refusals, state

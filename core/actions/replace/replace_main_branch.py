@@ -47,8 +47,7 @@ from paimark.core.actions.replace.pointer import (
     take_back,
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at, verdict

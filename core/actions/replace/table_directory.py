@@ -43,9 +43,9 @@ from paimark.core.table.layout import (
     TRUNCATION_TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
 )
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Tag, point_of
 
 _HINTS = (f"{SNAPSHOTS}/LATEST", f"{SNAPSHOTS}/EARLIEST")

@@ -198,21 +198,23 @@ def test_an_overwrite_names_what_main_loses_and_is_taken_back(with_engine: Conte
     assert [row for row in scene.rows() if row["order_id"] != 70] == before
 
 
-def test_main_may_alter_its_columns_between_two_merges(with_engine: Context) -> None:
-    """The last merge has files of a definition that only main has."""
-    scene = Scene(with_engine, "altered_between")
-    scene.done("alter-branch-schema", add="cost DOUBLE")
-    scene.add("", order_id=20, customer="m", price=1.0, cost=3.0)
-    scene.add(order_id=9, customer="x", price=1.0)
-    scene.done("merge-branch", name="fix")
-    scene.done("alter-branch-schema", rename="cost TO paid")
-    scene.done("alter-branch-schema", rename="paid TO cost")
-    scene.add("", order_id=21, customer="m", price=1.0, cost=4.0)
-    scene.add(order_id=10, customer="y", price=1.0)
-    scene.done("merge-branch", name="fix")
-    assert [row["cost"] for row in scene.rows() if row["order_id"] in (9, 10, 20, 21)] == [
-        None,
-        3.0,
-        4.0,
-        None,
+def test_a_branch_is_merged_again_after_main_alone_changed_its_columns(with_engine: Context) -> None:
+    scene = Scene(with_engine, "main_alters")
+    expected = {row["order_id"]: {**row, "note": None} for row in scene.rows()}
+
+    def merged(number: int, **row: object) -> None:
+        scene.add("", order_id=70 + number, **row)
+        scene.add(order_id=number, customer="fixed", price=2.0)
+        expected[70 + number] = {"order_id": 70 + number, **row}
+        expected[number] = {"order_id": number, "customer": "fixed", "note": None}
+        scene.done("merge-branch", name="fix")
+
+    scene.done("alter-branch-schema", add="note STRING")
+    merged(1, customer="main", price=1.0, note="n")
+    scene.done("alter-branch-schema", drop="price")
+    merged(2, customer="main", note="n")
+    without_price = [
+        {name: row[name] for name in ("order_id", "customer", "note")} for row in expected.values()
     ]
+    assert scene.rows() == in_order(without_price)
+    assert verify(with_engine, scene.table).is_whole
