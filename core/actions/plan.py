@@ -6,7 +6,7 @@ The dialog, `--dry-run`, JSON and the audit line show the same plan.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -248,6 +248,19 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> tuple[Item, ...]:
         """All items in their order."""
         return in_order((*self.items, *((undone_by(self.undo, self.until),) if self.undo else ())))
+
+
+class Done(NamedTuple):
+    """What is so once a plan is applied: `message` is one sentence, `before` and `after` name the references.
+
+    `items` are as in `Outcome`.
+    """
+
+    message: str
+    result: dict[str, str | int | bool | None]
+    before: str
+    after: str
+    items: tuple[Item, ...] = ()
 
 
 def _warns(item: Item) -> bool:

@@ -20,7 +20,6 @@ from paimark.core.actions.replace.comparison import moved
 from paimark.core.actions.replace.pointer import drop_expired
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SNAPSHOTS,
     TAGS,
     Swap,
@@ -37,7 +36,7 @@ from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
 from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.layout import BARRIER, PARTS, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.text import lowered
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -18,8 +18,7 @@ from paimark.core.actions.checks import fingerprint, require_unmoved, required_t
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.branch_files import is_anothers
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (
@@ -35,11 +34,10 @@ from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag, numbered
 from paimark.core.table.lineage.edits import MovedRoot
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, TableSchema
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan import Done, Item, Plan, Step
 from paimark.core.actions.said import nothing_lost
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
@@ -40,19 +40,6 @@ class Work:
     @property
     def files(self) -> Files:
         return self.context.files
-
-
-class Done(NamedTuple):
-    """The result of a change: `message` is one sentence, `before` and `after` name the references.
-
-    `items` are as in `Outcome`.
-    """
-
-    message: str
-    result: dict[str, str | int | bool | None]
-    before: str
-    after: str
-    items: tuple[Item, ...] = ()
 
 
 # Why a deletion can't be undone.

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from paimark.core.actions import said
 from paimark.core.actions.merge.ancestry import Ancestry
 from paimark.core.actions.merge.history import Merged, MergeEvent, events, merged
-from paimark.core.actions.names import is_archive
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.figures import listed
 from paimark.core.quoting import quoted, quoted_if_needed, shell_line
@@ -19,6 +18,7 @@ from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests.chain import comes_from
 from paimark.core.table.manifests.manifests import read_manifest_list
+from paimark.core.table.names import is_archive
 from paimark.core.table.records import Point, Snapshot, point_of
 from paimark.core.text import lowered
 

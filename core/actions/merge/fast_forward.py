@@ -15,11 +15,10 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import Landed, is_unchanged
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag, numbered
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.chain import marked_unless_proven, without_mark
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
 

@@ -111,13 +111,14 @@ class RewriteByBranch(RewriteMain[MergeState]):
         branch, head = self.source, snapshot_of(state.head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
         base_root = self.work.table.called(state.read_as or state.branch)
+        base, main_base = snapshot_of(state.base), snapshot_of(state.main_base)
         return Survey(
             start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
             branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
-            base=snapshot_of(state.base),
-            main_base=snapshot_of(state.main_base),
+            base=base,
+            main_base=main_base,
             base_root=base_root,
-            main_base_root=base_root,
+            main_base_root=base_root if is_same_commit(base, main_base) else root,
             kind=state.kind,
             new_schemas=tuple(state.new_schemas),
             schema_refusals=(),

@@ -17,8 +17,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.definitions import definition
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import RETENTION_OFF, definition
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage

@@ -154,8 +154,8 @@ def _may_have_changed(
     return False
 
 
-def finish(context: Context, found: Sequence[CutOff], progress: Progress) -> int:
-    """Make the second commits; how many. Raises the engine's error, and `Refused`."""
+def finish(context: Context, found: Sequence[CutOff], progress: Progress) -> None:
+    """Make the second commits. Raises the engine's error, and `Refused`."""
     for each in found:
         root, head = each.start.root, each.start.head.snapshot
         order = Repair(
@@ -171,13 +171,10 @@ def finish(context: Context, found: Sequence[CutOff], progress: Progress) -> int
             done=f"partitions out: {each.named}",
             partitions=tuple(b64encode(partition).decode() for partition in each.partitions),
         )
-        made, failed = committed(context, root, order, head.id, progress)
+        made = committed(context, root, order, head.id, progress)
         if made is None:
             raise Refused(f"Branch {each.owed.branch} has kept {each.named}", "Run recover again.")
         progress(Remark(f"snapshot {made.id} of branch {root.branch} takes {each.named} out"))
-        if failed:
-            progress(Remark(f"what Paimon does after that commit failed: {failed}"))
-    return len(found)
 
 
 def _user_of(overwrite: Operation) -> str:

@@ -10,7 +10,7 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.replace.comparison import Takeover, moved, savepoints_held_alone, survey_takeover
 from paimark.core.actions.replace.pointer import Replacement, Sides, has_head, replacement_of, sides
-from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, unwritable_paths
 from paimark.core.actions.roots.root_state import RootState, state
@@ -20,11 +20,10 @@ from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.paths import unwritable
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, numbered, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import TableSchema
 
 

@@ -11,7 +11,6 @@ from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.replace.comparison import Takeover
 from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -28,9 +27,16 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.layout import (
+    PARTS,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    numbered,
+)
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Record
 
 

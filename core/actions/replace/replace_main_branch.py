@@ -47,16 +47,14 @@ from paimark.core.actions.replace.pointer import (
     take_back,
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, is_checked, rows_at, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, numbered
 from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import TableSchema
 
 POINTER = "pointer"

@@ -18,7 +18,6 @@ from paimark.core.actions.roots.barrier import (
 )
 from paimark.core.actions.roots.json_edit import decoded, with_options
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -36,15 +35,16 @@ from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
     MAIN,
+    PARTS,
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
     TAG_PREFIX,
     TRUNCATION_TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
 )
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, Tag, is_same_commit
 
 _HINTS = (f"{SNAPSHOTS}/LATEST", f"{SNAPSHOTS}/EARLIEST")

@@ -11,8 +11,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item
 from paimark.core.cancelling import check_cancelled
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root
-from paimark.core.table.reading import numbered
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, numbered
 
 # A process reads at least this many in the time of one wait.
 _READ_IN_A_WAIT = 100
@@ -29,6 +28,11 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
     """Wait in case other processes still read `count` of `what` ("tags"). Raises `Cancelled`."""
     seconds = seconds_of(context, count)
     _wait(seconds, f"in case somebody has just listed the {what}", progress)
+
+
+def wait_for_expiry(seconds: float, progress: Progress) -> None:
+    """Wait in case an expiry that has read the tags before is still deleting. Raises `Cancelled`."""
+    _wait(seconds, "in case an expiry is deleting now", progress)
 
 
 def wait_for_writers(context: Context, progress: Progress) -> None:

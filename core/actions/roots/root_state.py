@@ -10,17 +10,17 @@ import msgspec
 from paimark.core.actions.change.landing import is_own_reader
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.actions.roots.root_files import PARTS, TAGS, part_of
+from paimark.core.actions.roots.root_files import TAGS, part_of
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import BARRIER, Root
+from paimark.core.table.layout import BARRIER, HINTS, PARTS, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import TableSchema, Tag
 
-_DERIVED = ("EARLIEST", "LATEST", BARRIER)
+_DERIVED = (*HINTS, BARRIER)
 
 
 @dataclass(frozen=True)

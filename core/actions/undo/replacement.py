@@ -32,7 +32,7 @@ from paimark.core.actions.replace.table_directory import (
     drop_guards,
     restore,
 )
-from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.said import nothing_lost, otherwise

@@ -8,20 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from textual.app import App
 
+from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Finished
-from paimark.tui.formats import copied_cells, whole_text
+from paimark.tui.dialogs.record import row_of
+from paimark.tui.formats import copied_cells
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import run_key
 from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
-from paimark.tui.query.exporting import Export, Exporting
+from paimark.tui.query.exporting import Export
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.work.background import Slot
 from paimark.tui.work.engine_room import EngineRoom
 
 
@@ -73,18 +77,16 @@ class SheetExports:
     """Runs one export at a time. `changed` is called when one begins or ends."""
 
     def __init__(self, app: App[Any], room: EngineRoom, job: SheetJob, changed: Callable[[], None]) -> None:
+        self.running: Export | None = None
         self._app = app
+        self._room = room
         self._job = job
         self._changed = changed
-        self._exporting = Exporting(app, room, self._ended)
-
-    @property
-    def running(self) -> Export | None:
-        return self._exporting.export
+        self._writing: Slot[str] = Slot(app, "export", self._written, self._failed)
 
     async def ask(self, result: QueryResult | None, database: str | None) -> None:
         """Ask for the file, and export to it. It never overwrites a file."""
-        from paimark.tui.dialogs.export import ExportScreen
+        from paimark.tui.dialogs.path_screen import ExportScreen
 
         if result is None or not isinstance(result.end, Finished) or not result.names:
             self._say(f"There are no rows to export: {run_key()} runs the statement", "warn")
@@ -97,11 +99,19 @@ class SheetExports:
 
     def _export_to(self, result: QueryResult, database: str | None, path: Path | None) -> None:
         if path is not None:
-            export = self._exporting.start(path, result, database)
+            self.running = export = Export(path, self._room)
+            export.thread = self._writing.ask(lambda report: report(export.write(result, database)))
             self._job.begin(f"export to {path}", lambda: "".join(text for text, _ in export.line))
             self._changed()
 
+    def _written(self, sentence: str) -> None:
+        self._ended(sentence, "good")
+
+    def _failed(self, error: PaimarkError) -> None:
+        self._ended(error.said, "bad")
+
     def _ended(self, sentence: str, ink: str) -> None:
+        self.running = None
         self._job.end(sentence, ink)
         self._say(sentence, ink)
         self._changed()
@@ -129,11 +139,8 @@ def narrowed(grid: RecordGrid, result: QueryResult) -> Line:
 
 def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:
     """All fields in full, and the row and column of the cursor."""
-    index, column = grid.index, grid.column
-    if index is None or result is None or not len(result.rows):
+    detail, column = row_of(grid), grid.column
+    if detail is None or result is None or not len(result.rows):
         return Detail()
-    values = tuple(result.rows.row(index))
-    named = zip(result.names, values, strict=True)
-    facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in named)
     title = "" if column is None else f", column {grid.columns[column].title}"
-    return Detail(f"row {index + 1}", facts, f"{grid.position}{title}", values=values)
+    return msgspec.structs.replace(detail, position=f"{grid.position}{title}")

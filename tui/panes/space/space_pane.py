@@ -19,14 +19,14 @@ from paimark.core.table.operations import log_entries
 from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import cancel_key, key
-from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
 from paimark.tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
-from paimark.tui.session import Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.scroll_lines import wrap_line
@@ -84,30 +84,27 @@ class SpacePane(RecordPane[SpaceRows]):
         else:
             self._requested = None
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[SpaceRows]]) -> None:
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[SpaceRows]]) -> None:
         counting, began = self._counting, time.monotonic()
-        opened, files = self.session.open(target), self.session.files
+        table, main = opened.root.table, opened.of_main.root
         if self.loaded is None:
-            main = self.session.open(Target(target.table)).root
-            report(PaneRows(opened, SpaceRows.of_first(main, first_figure(files, main)), None))
-        fingerprint = self._fingerprint(target, self._heads.read)
+            report(PaneRows(opened, SpaceRows.of_first(main, first_figure(self.session.files, main)), None))
+        fingerprint = self.fingerprint(opened)
         with cancellable(counting):
             measured = space(
                 self.session.context,
-                target.table,
-                target.branch,
+                table,
+                opened.target.branch,
                 lambda line: report.meanwhile(lambda: self._show_sums(line)),
             )
         self._took = time.monotonic() - began
-        report(PaneRows(opened, SpaceRows.of_report(target.table, measured), fingerprint))
+        report(PaneRows(opened, SpaceRows.of_report(table, measured), fingerprint))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        return self._fingerprint(target, self._heads.check)
-
-    def _fingerprint(self, target: Target, heads: ReadHeads) -> Hashable:
-        main = self.session.open(Target(target.table))
-        operations = len(log_entries(self.session.files, target.table))
-        return heads(self.session.files, main), main.lineage.latest_id(), tags_fingerprint(main), operations
+    def fingerprint(self, opened: Opened) -> Hashable:
+        main = opened.of_main
+        operations = len(log_entries(self.session.files, main.target.table))
+        heads = self._heads.fingerprint(self.session.files, main)
+        return heads, main.lineage.latest_id(), tags_fingerprint(main), operations
 
     def take(self, loaded: PaneRows[SpaceRows]) -> None:
         super().take(loaded)

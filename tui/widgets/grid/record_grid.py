@@ -21,11 +21,12 @@ from textual.message import Message
 from textual.strip import Strip
 
 from paimark.tui.keymap import GRID
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import unfilter_hint
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.arranging import Arranging, Cursor, Painter
-from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
+from paimark.tui.widgets.grid.columns import Columns
 from paimark.tui.widgets.grid.view import SortOrder, View
 from paimark.tui.widgets.lines import Painted
 
