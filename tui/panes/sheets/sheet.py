@@ -67,7 +67,7 @@ class QuerySheet(Column):
     QuerySheet SqlEditor { height: 7; padding: 0 1; background: $surface; }
     .-short QuerySheet SqlEditor { height: 5; }
     .-tiny QuerySheet SqlEditor { height: 3; }
-    QuerySheet QueryStatus { height: 1; background: $raised; }
+    QuerySheet QueryStatus { background: $raised; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
