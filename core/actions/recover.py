@@ -24,12 +24,12 @@ from paimark.core.actions.repair.cut_off_overwrites import CutOff, cut_off, fini
 from paimark.core.actions.replace import point_main
 from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.roots.abandoned import abandoned, store_now
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.said import nothing_lost, savepoints_said
 from paimark.core.actions.savepoints.create_savepoint import log_finished
 from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
 from paimark.core.actions.tags.delete_tag import left_reads, remove_left_read
+from paimark.core.actions.temp_files import abandoned, store_now
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted, duration
 from paimark.core.table.catalog import parse_table_name

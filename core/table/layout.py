@@ -264,6 +264,11 @@ def number_in(name: str, prefix: str) -> int | None:
     return int(digits) if is_number else None
 
 
+def numbered(names: Iterable[str], prefix: str) -> list[int]:
+    """The numbers in the file names `<prefix><number>`, ascending."""
+    return sorted(number for name in names if (number := number_in(name, prefix)) is not None)
+
+
 def savepoint_tag(savepoint_id: int) -> str:
     """The name of the stock tag that protects a savepoint's files."""
     return f"{SAVEPOINT_TAG_PREFIX}{savepoint_id}"

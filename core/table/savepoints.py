@@ -19,12 +19,12 @@ from paimark.core.table.layout import (
     TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
     savepoint_tag,
 )
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.reading import numbered, read_records
-from paimark.core.table.records import Savepoint, Tag
+from paimark.core.table.records import Savepoint, Tag, read_records
 from paimark.core.table.trash import table_missing
 
 if TYPE_CHECKING:

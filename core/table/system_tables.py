@@ -25,8 +25,7 @@ from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.names import BRANCH_PART, near_names
 from paimark.core.table.operations import Operation, checks_said, read_operations
 from paimark.core.table.read_tags import created_ms, retained_text
-from paimark.core.table.reading import read_records
-from paimark.core.table.records import Savepoint, Snapshot
+from paimark.core.table.records import Savepoint, Snapshot, read_records
 from paimark.core.table.savepoints import SavepointManager
 
 Row = tuple[Any, ...]

@@ -14,6 +14,7 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
 from paimark.core.table.catalog import address_hint, database_directory, databases, tables
 from paimark.core.table.layout import TablePath
+from paimark.core.table.names import unsafe_said
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
@@ -120,6 +121,8 @@ class TablesPane(Frame):
         before, self._listings = self._listings, listings
         if listings[""] != before.get("", set(map(database_directory, self.databases))):
             self._listing.ask(lambda report: report(databases(self.session.files)))
+        if listings != before:
+            self._show()
         for database in self._open & listings.keys():
             tables = self.tables.get(database)
             known = {each.name for each in tables} if isinstance(tables, list) else set()
@@ -274,7 +277,8 @@ class TablesPane(Frame):
             is_open = database in self._open
             lines.append(TreeLine(f"{'▾' if is_open else '▸'} {database}", database))
             if is_open:
-                lines += self._table_lines(database)
+                lines += self._table_lines(database) + self._left_out(database)
+        lines += self._left_out("")
         old, self._lines = self._line, lines
         self.grid.show(Records(lines, TreeLine.values))
         if not lines and self._listed:
@@ -285,6 +289,11 @@ class TablesPane(Frame):
             ]
             if indexes and self.grid.order.natural:
                 self.grid.move_to(indexes[0])
+
+    def _left_out(self, database: str) -> list[TreeLine]:
+        """What the last listing has besides, of a database or of the warehouse (`""`)."""
+        said = unsafe_said(self._listings.get(database, ()))
+        return [TreeLine(f"{' ' if database else ''}! {said}")] if said else []
 
     def _table_lines(self, database: str) -> list[TreeLine]:
         listing = self.tables.get(database)

@@ -15,10 +15,9 @@ from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.storage.files import Files, Unanswered
-from paimark.core.storage.paths import is_inside
-from paimark.core.table.layout import BARRIER_ID, HINTS, PARTS, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.storage.paths import is_inside, walked
+from paimark.core.table.layout import BARRIER_ID, HINTS, PARTS, SNAPSHOT_PREFIX, TAG_PREFIX, Root, numbered
 from paimark.core.table.read_tags import is_permanent
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Tag
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
@@ -36,7 +35,7 @@ def root_files(files: Files, root: Root) -> dict[str, int]:
     """
     sizes: dict[str, int] = {}
     for part in PARTS:
-        of_part = dict(_below(files, f"{root.directory}/{part}", part))
+        of_part = dict(_whole_files(files, root, part))
         order = _snapshot_order(of_part) if part == SNAPSHOTS else sorted(of_part)
         sizes.update((name, of_part[name]) for name in order)
     return sizes
@@ -233,18 +232,14 @@ def _snapshot_order(names: Iterable[str]) -> list[str]:
     return [plain[name] for name in (*snapshots, *others, *hints)]
 
 
-def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int]]:
-    for entry in files.entries(directory):
-        path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
-        if not is_inside(entry.name):
-            # No change that would have to move it begins; one that is under way leaves it there.
-            continue
-        if entry.is_directory:
+def _whole_files(files: Files, root: Root, part: str) -> Iterator[tuple[str, int]]:
+    for listed in walked(files, f"{root.directory}/{part}"):
+        directory = listed.directory.removeprefix(f"{root.directory}/")
+        for each in listed.files:
+            # No change that would have to move an unwritable name begins; one under way leaves it there.
             # The target of a link is not part of the root.
-            if not entry.is_link:
-                yield from _below(files, path, name)
-        elif meant_for(entry.name) is None:
-            yield name, entry.size
+            if is_inside(each.name) and not each.is_directory and meant_for(each.name) is None:
+                yield f"{directory}/{each.name}", each.size
 
 
 def paths_below(files: Files, directory: str) -> Iterator[str]:
@@ -253,16 +248,9 @@ def paths_below(files: Files, directory: str) -> Iterator[str]:
 
 
 def sizes_below(files: Files, directory: str) -> Iterator[tuple[str, int]]:
-    """All paths of files below a directory with their sizes, also half-written ones and links themselves.
-
-    A directory of another program whose name can't be written is one of them.
-    """
-    for entry in files.entries(directory):
-        path = f"{directory}/{entry.name}"
-        if entry.is_directory and not entry.is_link and is_inside(entry.name):
-            yield from sizes_below(files, path)
-        else:
-            yield path, entry.size
+    """All paths of files below a directory with their sizes, also half-written ones."""
+    for listed in walked(files, directory):
+        yield from ((f"{listed.directory}/{each.name}", each.size) for each in listed.files)
 
 
 def unwritable_paths(files: Files, root: Root) -> list[str]:
