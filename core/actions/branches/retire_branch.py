@@ -13,10 +13,9 @@ from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.plan import raise_first
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap
 from paimark.core.errors import Refused
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import SCHEMA_PREFIX
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 
@@ -46,7 +45,7 @@ class RetireBranch(RootMove[MovedRoot]):
     def swap(self) -> Swap:
         data = (self.state.schema or "").encode()
         name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
-        return Swap(name, data, with_options(data, RETENTION_OFF, name))
+        return Swap(name, data, with_retention(data, name))
 
     def check(self, hold: Hold) -> None:
         root, _ = as_planned(self.work)

@@ -22,7 +22,6 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Progress
 from paimark.core.actions.plan import Item
 from paimark.core.actions.replace.point_main import part
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -33,7 +32,7 @@ from paimark.core.actions.roots.root_files import (
 )
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import root_exists
@@ -122,7 +121,7 @@ def _put_back(files: Files, own: Root, archive: Root, agreed: Agreed) -> None:
     held, names = root_files(files, archive), part_of(root_files(files, own), SCHEMAS)
     newest = Lineage(files, own).schema_ids()[-1]
     path = own.schema(newest)
-    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}": with_options(files.read(path), RETENTION_OFF, path)}
+    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}": with_retention(files.read(path), path)}
     copy_files(files, own, archive, [each for each in names if each not in held], changed)
     if agreed.head is None:
         return
