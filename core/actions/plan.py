@@ -146,7 +146,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     # the arguments as they were given, for the operation log and a redo
     request: dict[str, str | int | bool | None] = {}
     lasting: str = ""  # fingerprint of what must stay though main goes on
-    main_at: Point | None = None  # main's newest snapshot when the plan was made: main may go on from there
+    # the newest snapshot of main when the plan was made, or of the branch that becomes main: it may go on
+    # from there
+    main_at: Point | None = None
     undoes: str | None = None  # token of the operation that it undoes
     redoes: str | None = None  # token of the operation that it redoes
     # the plans of a change of many. Empty in a journal: each part is a change of its own

@@ -64,7 +64,10 @@ class Change(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def begin(cls, work: Work) -> Self:
-        """Make the change from its plan, by reading only. Raises `Refused` if the table differs from it."""
+        """Make the change from its plan, by reading only.
+
+        Raises `Refused` if the table differs from the plan, or if something is in the way.
+        """
 
     @classmethod
     def resume(cls, work: Work, state: Mapping[str, Any]) -> Self:
@@ -82,9 +85,9 @@ class Change(ABC, Generic[S]):
         """The facts of the outcome when the plan is empty."""
         return {}
 
-    @abstractmethod
     def check(self, hold: Hold) -> None:
-        """Compare the locked table with the plan again. Raises `Refused` when they differ."""
+        """Compare the locked table with the plan again, as `begin` did. Raises `Refused` when they differ."""
+        self.begin(self.work)
 
     def prepare(self, hold: Hold) -> None:
         """Write the files that the commit needs. Raises `Refused` when something is in the way."""

@@ -196,8 +196,7 @@ class KeyedRepair:
     def between(self) -> Between:
         start, now = self.start, self.start.head.snapshot
         header = header_of(start, self.action, start.root.label, self.base, now, self.then)
-        title = f"{header.table}: {header.states}"
-        return Between(header, start, title, lambda: (self.versions, self.chosen), texts=self.texts)
+        return Between(header, start, lambda: (self.versions, self.chosen), texts=self.texts)
 
     @property
     def chosen(self) -> Chosen:

@@ -13,7 +13,7 @@ import click
 from paimark.core.actions.context import Counting, Progress
 from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.merge.conflict_file import write_conflicts
-from paimark.core.actions.merge.conflicts import find_conflicts
+from paimark.core.actions.merge.conflicts import find_conflicts, line_columns, summary
 from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import print_rows
@@ -73,13 +73,15 @@ def only_looks(
 def _list(action: Action, options: GlobalOptions, table: str, arguments: Mapping[str, object]) -> None:
     with asking(options, table) as (context, path, narrator):
         between = conflicting(action.name, context, path, arguments)
-        conflicts = find_conflicts(context, between, _waiting(narrator))
-    narrator.say(conflicts.title)
+        found, count = find_conflicts(context, between, _waiting(narrator))
+    narrator.say(between.title)
+    header = between.header
     if options.as_json:
-        click.echo(json_text(list(conflicts.first), indent=2))
+        click.echo(json_text([each.as_json(header.sides) for each in found], indent=2))
     else:
-        print_rows(options, conflicts.columns, conflicts.lines)
-    narrator.say(conflicts.summary)
+        columns = [*header.keys, *line_columns(header.sides)]
+        print_rows(options, columns, [line for each in found for line in each.lines])
+    narrator.say(summary(between, len(found), count))
 
 
 def _write(
