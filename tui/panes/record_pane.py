@@ -42,7 +42,7 @@ class RecordPane(Column, Generic[S]):
 
     # A column of `COUNTED` is named by what metadata counts in the table.
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
-    FROZEN: ClassVar[int] = 1
+    SORTS: ClassVar[bool] = True
     TITLE: ClassVar[str] = ""
     # Whether all rows are of the root that is opened.
     ONE_ROOT: ClassVar[bool] = True
@@ -66,7 +66,9 @@ class RecordPane(Column, Generic[S]):
         self.target: Target | None = None
         self.loaded: PaneRows[S] | None = None
         self.problem: PaimarkError | None = None
-        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
+        self.grid = RecordGrid(
+            self.COLUMNS, frozen=1, sorts=self.SORTS, at_edge=self._at_edge, sign=self._sign
+        )
         self._requested: Target | None = None
         self._going_to = ""
         self._kept_look = GridLook()

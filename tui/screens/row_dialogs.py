@@ -71,13 +71,7 @@ class RowDialogs:
             files = self._session.files
             report([each for database in databases(files) for each in dropped_tables(files, database)])
 
-        trash: Slot[list[DroppedTable]] = Slot(
-            self._app,
-            "trash",
-            partial(self._choose_dropped, name),
-            lambda error: self._say(str(error), "bad"),
-        )
-        trash.ask(found)
+        Slot(self._app, "trash", partial(self._choose_dropped, name)).ask(found)
 
     async def _choose_dropped(self, name: str, known: Sequence[DroppedTable]) -> None:
         if not known:

@@ -249,6 +249,7 @@ def make_tour(app: App[Any], session: Session, guided: BrowseScreen, say: Say) -
     from paimark.tui.screens.help import key_sections
 
     sections = [*key_sections(app.BINDINGS), ("", PlanDialog.BINDINGS)]
-    bindings = [each for _, keys in sections for each in keys if isinstance(each, Binding)]
+    bindings = [each for _, section in sections for each in section if isinstance(each, Binding)]
     first = {each.id: written(each.key.partition(",")[0]) for each in bindings if each.id}
-    return Tour(app, session, guided, say, {id_: key(id_, default) for id_, default in first.items()})
+    keys = dict(zip(first, map(key, first, first.values()), strict=True))
+    return Tour(app, session, guided, say, keys)

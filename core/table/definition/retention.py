@@ -8,7 +8,6 @@ files that it still reads.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -118,6 +117,9 @@ def definition(schema: TableSchema) -> dict[str, Any]:
 
 def schemas_digest(files: Files, root: Root, newest: int) -> str | None:
     """SHA-256 of a root's definitions up to schema `newest`; None if one is missing. Raises `Corrupt`."""
+    # Imported late: it loads OpenSSL, and the first frame needs no digest.
+    import hashlib
+
     digest = hashlib.sha256()
     # Read one after the other: the number may be a damaged one, of schemas that nobody could count.
     for number, data in enumerate(files.read_many(map(root.schema, range(newest + 1)))):

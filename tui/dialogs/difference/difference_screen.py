@@ -47,7 +47,6 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
 
     DEFAULT_CSS = """
     DifferenceScreen > Vertical { height: 100%; max-width: 100%; width: 100%; }
-    DifferenceScreen QueryStatus { height: 1; }
     DifferenceScreen #both { height: 1fr; }
     DifferenceScreen #choices { width: 34; height: 1fr; }
     DifferenceScreen #rows { width: 1fr; height: 1fr; }

@@ -20,7 +20,6 @@ from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.editing.staging import Staging
 from paimark.tui.dialogs.editing.target import EditTarget, read_again
 from paimark.tui.keymap import hidden
-from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.records.sources import GridColumn, RowSource
@@ -46,10 +45,7 @@ def open_editing(
         screen = EditScreen(session, target, names, columns, rows, (index or 0, grid.column or 0))
         await app.push_screen(screen, lambda outcome: None if outcome is None else closed(outcome))
 
-    def failed(error: PaimarkError) -> None:
-        app.post_message(StatusShown(clean_text(error.said), "warn"))
-
-    Slot(app, "edited rows", opened, failed).ask(lambda report: report(find()))
+    Slot(app, "edited rows", opened).ask(lambda report: report(find()))
 
 
 class EditScreen(Dialog[Outcome | None]):
@@ -172,11 +168,7 @@ class EditScreen(Dialog[Outcome | None]):
         if not self.staged:
             self.bar.say("There is no edit yet", "warn")
             return
-
-        def failed(error: PaimarkError) -> None:
-            self.bar.say(clean_text(error.said), "warn")
-
-        Slot(self.app, "plan of edits", self._plan, failed).ask(
+        Slot(self.app, "plan of edits", self._plan).ask(
             lambda report: report(read_again(self._session.context, self._target))
         )
 

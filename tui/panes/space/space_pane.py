@@ -6,7 +6,6 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 
 from paimark.core.actions.declared.kinds import RowVersion
@@ -30,7 +29,7 @@ from paimark.tui.session import Opened, Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.scroll_lines import wrap_line
-from paimark.tui.widgets.lines import Lines
+from paimark.tui.widgets.lines import FittingLines
 from paimark.tui.work.background import ThreadReport
 
 # A count that took longer is not repeated automatically.
@@ -187,14 +186,12 @@ def _again() -> str:
     return f"{key('browse.refresh', 'r')} counts again"
 
 
+# In lines.
 _MOST = 3
-_UNKNOWN_WIDTH = 80
 
 
-class Summary(Lines):
-    """A widget as high as its text."""
-
-    DEFAULT_CSS = "Summary { height: 1; }"
+class Summary(FittingLines):
+    """What the rows come to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,14 +199,7 @@ class Summary(Lines):
 
     def say(self, *lines: Line) -> None:
         self._said = lines
-        height = len(self.lines(self.size.width or _UNKNOWN_WIDTH))
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
         self.update_lines()
-
-    def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
-        self.say(*self._said)
 
     def lines(self, width: int) -> Sequence[Line]:
         wrapped = [each for line in self._said for each in wrap_line([(" ", ""), *line], width)]

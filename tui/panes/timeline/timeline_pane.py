@@ -43,7 +43,6 @@ from paimark.tui.session import Opened, Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.clean_input import AskLine
 from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot, ThreadReport
 
 # The number of rows at first, and of more rows with each Enter on the last.
@@ -64,17 +63,12 @@ class Jump:
     message: str
 
 
-class TimelineGrid(RecordGrid):
-    """A grid without sorting: lanes only make sense in the order of time."""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action not in ("sort", "reverse") and super().check_action(action, parameters)
-
-
 class TimelinePane(RecordPane[TimelineRows]):
     """Shows main's newest commits at once, then all lanes. It reads records only for shown rows."""
 
     TITLE = "Timeline"
+    # Lanes only make sense in the order of time.
+    SORTS: ClassVar[bool] = False
     ONE_ROOT: ClassVar[bool] = False
     SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
@@ -89,7 +83,6 @@ class TimelinePane(RecordPane[TimelineRows]):
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
-        self.grid = TimelineGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._view = View(_ROWS)
         self._go_to: LaneCommit | None = None
         self._heads = BranchHeads()
