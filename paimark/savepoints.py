@@ -12,8 +12,7 @@ from paimark.arguments import text, texts
 from paimark.core.config import full_address
 from paimark.core.errors import Corrupt, UsageError
 from paimark.core.figures import size
-from paimark.core.storage.files import Files
-from paimark.core.storage.limits import MOST_BYTES
+from paimark.core.storage.files import MOST_BYTES, Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.records import Savepoint as SavepointRecord
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -75,9 +74,13 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting_for_an_expiry() -> Iterator[None]:
     """Here none began before a tag that is still deleting: the five seconds are told, and not waited."""
+
+    def told(seconds: float, progress: Callable[[str], None]) -> None:
+        if seconds:
+            progress(f"waiting {seconds:g} s, in case an expiry is deleting now")
+
     with pytest.MonkeyPatch.context() as patch:
-        never = SimpleNamespace(sleep=lambda seconds: None)
-        patch.setattr("paimark.core.actions.roots.pin_snapshot.time", never)
+        patch.setattr("paimark.core.actions.roots.pin_snapshot.wait_for_expiry", told)
         yield
 
 

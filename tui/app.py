@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from paimark.core.config import Settings
 from paimark.core.text import clean_text
-from paimark.tui.memory import LAST_PATIENCE
 from paimark.tui.opening import Opening
 from paimark.tui.session import Session
 from paimark.tui.terminal.leaving import attributes, end_here, leaving
@@ -70,7 +69,7 @@ def _sit(settings: Settings) -> Console:
             # For every kind of end, also a dropped line: keep texts, and leave no change half done.
             console.browse.tabs.keep_texts()
             console.browse.drafts.end()
-            session.memory.save(LAST_PATIENCE)
+            session.memory.save()
             for change in changes:
                 change.leave()
             exports = session.room.exports.paths
@@ -81,7 +80,7 @@ def _sit(settings: Settings) -> Console:
 
                 ends = end_changes(changes, hurried)
             if exports:
-                from paimark.tui.work.unfinished_files import ends_of
+                from paimark.tui.work.engine_room import ends_of
 
                 ends += ends_of(exports)
         for end in ends:
@@ -93,9 +92,9 @@ def _sit(settings: Settings) -> Console:
 
 def _bind_own(console: Console, settings: Settings) -> None:
     """Add the keys and commands of the config file to the console. Raises `UsageError`."""
-    from paimark.tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
     from paimark.tui.keys.rebinding import first_keys, keymap_of
     from paimark.tui.named_keys import take_keys
+    from paimark.tui.own_commands import bindings_of, ready_commands, require_free_keys
 
     scopes = _scopes()
     keymap = keymap_of(settings.keys, scopes)

@@ -31,12 +31,11 @@ from paimark.tui.panes.log import KEPT, Log, LogLine
 from paimark.tui.query.drafts import rescued
 from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
-from paimark.tui.styled_app import StyledApp
 from paimark.tui.terminal.escape_key import apart, read_any_bytes, read_escape, toggle
 from paimark.tui.terminal.key_order import Cancellable, act, bind, is_bound, keymap, settled
 from paimark.tui.terminal.leaving import keep_quiet
 from paimark.tui.terminal.sent_cells import SparingApp
-from paimark.tui.theme import THEMES, best_theme, make_theme, wants_no_colors
+from paimark.tui.theme import THEMES, StyledApp, best_theme, make_theme, wants_no_colors
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import ThreadResult, post
@@ -44,8 +43,7 @@ from paimark.tui.work.collector import Collector
 from paimark.tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
-    from paimark.tui.commands.own_commands import ReadyCommand
-    from paimark.tui.commands.running import OwnCommands
+    from paimark.tui.own_commands import OwnCommands, ReadyCommand
     from paimark.tui.tour.tour import Tour
     from paimark.tui.tour.tour_bar import TourBar
     from paimark.tui.work.jobs import Job
@@ -282,9 +280,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say(how_to_quit())
 
     async def action_help(self) -> None:
-        from paimark.tui.dialogs.help import HelpScreen
         from paimark.tui.keys.rebinding import rebound
-        from paimark.tui.screens.key_sections import dialog_sections, key_sections
+        from paimark.tui.screens.help import HelpScreen, dialog_sections, key_sections
 
         everywhere = [*self.BINDINGS, *self._own_keys]
         of_dialog = dialog_sections(self.screen)
@@ -310,8 +307,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
     async def action_palette(self) -> None:
         from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
         from paimark.tui.keys.rebinding import shown_keys
-        from paimark.tui.screens.contexts import context_entries, opening_entry
-        from paimark.tui.screens.palette_entries import entries, own_entries
+        from paimark.tui.screens.palette_entries import context_entries, entries, opening_entry, own_entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None
@@ -331,7 +327,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
     def take_commands(self, commands: Sequence[ReadyCommand], bindings: list[Binding]) -> None:
         """Add user-defined commands and their keys."""
-        from paimark.tui.commands.running import OwnCommands
+        from paimark.tui.own_commands import OwnCommands
 
         self._own_keys = bindings
         self._own_commands = OwnCommands(self, self.session, self.browse.tabs, self.say, commands)
@@ -373,7 +369,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         from paimark.tui.tour.tour import make_tour
 
         if self._tour is None:
-            self._tour = make_tour(self, self.session, self.browse, self.say, self.BINDINGS, keymap(self))
+            self._tour = make_tour(self, self.session, self.browse, self.say)
         return self._tour
 
     async def action_tour(self, what: str = "start") -> None:

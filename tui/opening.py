@@ -8,80 +8,46 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-
-import msgspec
+from typing import TYPE_CHECKING, Protocol
 
 from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.storage.files import Denied
 from paimark.core.table.catalog import databases, tables
 from paimark.core.table.layout import TablePath
 from paimark.core.table.rows import SnapshotRow
-from paimark.tui.session import Opened, Session, Target
+from paimark.tui.session import PAGE, Opened, Session, Target
 from paimark.tui.tabs import Tab
 from paimark.tui.work.unexpected_errors import problem_of
 
-# As many rows as a tall terminal shows; the rest is read on demand.
-PAGE = 100
+if TYPE_CHECKING:
+    from paimark.tui.panes.tables import TablesPane
 
 
-class Databases(msgspec.Struct, frozen=True):
-    names: list[str]
+class Beginner(Protocol):
+    """The screen, as it is filled at the start."""
+
+    tables: TablesPane
+
+    def begin_at(self, target: Target, problem: str = "") -> None:
+        """Go to a table and branch. `problem` is the reason if it is not the requested one."""
+
+    def show_newest(self, opened: Opened, rows: list[SnapshotRow], unit: str) -> None:
+        """`unit` is what the counts of the rows count, as in `unit_of`."""
+
+    def arrive(self, target: Target, tab: Tab, row: str = "", note: str = "") -> None:
+        """Open a tab, at the record of a requested version. `note` tells how the version was resolved."""
+
+    def note(self, problem: str) -> None: ...
+    def fail_at(self, stage: str, error: PaimarkError) -> None:
+        """The read of `stage` failed: `databases`, `tables` or `snapshots`."""
 
 
-class Tables(msgspec.Struct, frozen=True):
-    database: str
-    tables: list[TablePath]
-
-
-class Chosen(msgspec.Struct, frozen=True):
-    """The table and branch to begin with. `problem` is the reason if it is not the requested one."""
-
-    target: Target
-    problem: str = ""
-
-
-class Newest(msgspec.Struct, frozen=True):
-    """`unit` is what the counts of the rows count, as in `unit_of`."""
-
-    opened: Opened
-    rows: list[SnapshotRow]
-    unit: str
-
-
-class Arrived(msgspec.Struct, frozen=True):
-    """The tab to open, and the record of a requested version. `note` tells how the version was resolved."""
-
-    target: Target
-    tab: Tab
-    row: str = ""
-    note: str = ""
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """A sentence for the log."""
-
-    text: str
-
-
-class Stopped(msgspec.Struct, frozen=True):
-    """The read of `stage` failed: `databases`, `tables` or `snapshots`."""
-
-    stage: str
-    error: PaimarkError
-
-
-class _Destination(msgspec.Struct, frozen=True):
-    target: Target
-    version: str = ""
-    tab: Tab = Tab.SNAPSHOTS
-
-
-Stage = Databases | Tables | Chosen | Newest | Arrived | Problem | Stopped
+Stage = Callable[[Beginner], object]
 _TABS = {"snapshot": Tab.SNAPSHOTS, "savepoint": Tab.SAVEPOINTS, "tag": Tab.TAGS}
 
 
 class Opening:
-    """Reads in a thread; it keeps the stages that it reads before `listen` is called."""
+    """Reads in a thread. A stage is what it does with the screen; those before `listen` are kept."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -110,86 +76,91 @@ class Opening:
     def _read(self) -> None:
         at = "databases"
         try:
-            destination = self._destination()
+            wanted, version, tab = self._destination()
             names = databases(self._session.files)
-            self._put(Databases(names))
+            self._put(lambda screen: screen.tables.take_databases(names))
             at = "tables"
-            target = self._choose(names, None if destination is None else destination.target)
+            target = self._choose(names, wanted)
             if target is None:
                 return
             at = "snapshots"
             unit = self._session.begin_unit(target)
             opened = self._open(target)
-            is_there = destination is not None and opened.target == destination.target
-            if destination is not None and is_there and destination.tab is not Tab.SNAPSHOTS:
-                self._put(Arrived(opened.target, destination.tab))
-            self._put(Newest(opened, opened.lineage.newest(PAGE), unit()))
-            if destination is not None and is_there and destination.version:
-                self._put(self._arrival(opened, destination.version))
+            is_there = opened.target == wanted
+            if is_there and tab is not Tab.SNAPSHOTS:
+                self._put(lambda screen: screen.arrive(opened.target, tab))
+            self._session.memory.look(target.table, Tab.SNAPSHOTS.name.lower())
+            rows, counted = opened.lineage.newest(PAGE), unit()
+            self._put(lambda screen: screen.show_newest(opened, rows, counted))
+            if is_there and version:
+                self._arrive(opened, version)
         except Exception as error:
-            self._put(Stopped(at, problem_of(error)))
+            stage, problem = at, problem_of(error)
+            self._put(lambda screen: screen.fail_at(stage, problem))
 
-    def _destination(self) -> _Destination | None:
-        """The requested place, else the last location."""
+    def _destination(self) -> tuple[Target | None, str, Tab]:
+        """The requested place, a version in it and a tab; else the last location."""
         memory = self._session.memory
-        memory.load()
-        if memory.problem:
-            self._put(Problem(memory.problem))
+        # All that the first frame needs, so that the screen itself reads nothing.
+        spot, _ = memory.spot, memory.sidebar
+        if problem := memory.problem:
+            self._put(lambda screen: screen.note(f"What was remembered is not used: {problem}"))
         if self._session.settings.start:
             from paimark.core.travel.place import parse_place
 
             place = parse_place(self._session.settings.start)
-            return _Destination(Target(place.table, place.branch), place.version)
-        spot = memory.spot
+            return Target(place.table, place.branch), place.version, Tab.SNAPSHOTS
         if spot is None:
-            return None
+            return None, "", Tab.SNAPSHOTS
         tab = Tab.__members__.get(spot.tab.upper(), Tab.SNAPSHOTS)
-        return _Destination(Target(TablePath(spot.database, spot.table), spot.branch), tab=tab)
+        return Target(TablePath(spot.database, spot.table), spot.branch), "", tab
 
-    def _choose(self, names: list[str], destination: Target | None) -> Target | None:
+    def _choose(self, names: list[str], wanted: Target | None) -> Target | None:
         """Choose the requested table, else the first of its database, else the first of any."""
-        first = [name for name in names if destination is not None and name == destination.table.database]
+        first = [name for name in names if wanted is not None and name == wanted.table.database]
         for database in dict.fromkeys([*first, *names]):
-            try:
-                listed = tables(self._session.files, database)
-            except Denied as error:
-                # The tree shows the error once the database is opened.
-                self._put(Problem(f"{database}: {error.message}"))
-                listed = []
-                continue
-            self._put(Tables(database, listed))
-            if listed:
+            if listed := self._list(database):
                 break
         else:
             return None
-        if destination is not None and destination.table in listed:
-            target, problem = destination, ""
-        else:
-            target = Target(listed[0])
-            problem = (
-                f"There is no table {destination.table.full_name}: this is the first one"
-                if destination
-                else ""
-            )
-        self._put(Chosen(target, problem))
+        target, problem = Target(listed[0]), ""
+        if wanted is not None and wanted.table in listed:
+            target = wanted
+        elif wanted is not None:
+            problem = f"There is no table {wanted.table.full_name}: this is the first one"
+        self._put(lambda screen: screen.begin_at(target, problem))
         return target
+
+    def _list(self, database: str) -> list[TablePath]:
+        """The tables of a database; none if this user may not list them."""
+        try:
+            listed = tables(self._session.files, database)
+        except Denied as error:
+            # The tree shows the error once the database is opened.
+            problem = f"{database}: {error.message}"
+            self._put(lambda screen: screen.note(problem))
+            return []
+        self._put(lambda screen: screen.tables.take_tables(database, listed))
+        return listed
 
     def _open(self, target: Target) -> Opened:
         """Open the target; or main, if there is no such branch."""
         try:
             return self._session.open(target)
         except NotFound as error:
-            main = Target(target.table)
+            main, problem = Target(target.table), f"{error.message}: this is main"
             if target == main:
                 raise
-            self._put(Chosen(main, f"{error.message}: this is main"))
+            self._put(lambda screen: screen.begin_at(main, problem))
             return self._session.open(main)
 
-    def _arrival(self, opened: Opened, version: str) -> Stage:
+    def _arrive(self, opened: Opened, version: str) -> None:
         from paimark.core.travel.version import resolve_version
 
         try:
-            resolved = resolve_version(self._session.files, opened.root, version)
+            found = resolve_version(self._session.files, opened.root, version)
         except PaimarkError as error:
-            return Chosen(opened.target, f"{error.message}: this is the newest")
-        return Arrived(opened.target, _TABS[resolved.kind], resolved.name, resolved.note)
+            problem = f"{error.message}: this is the newest"
+            self._put(lambda screen: screen.begin_at(opened.target, problem))
+        else:
+            self._put(lambda screen: screen.arrive(opened.target, _TABS[found.kind], found.name, found.note))

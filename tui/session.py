@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from paimark.tui.work.running_change import RunningChange
 
 T = TypeVar("T")
+# As many newest snapshots as a tall terminal shows; the rest is read on demand.
+PAGE = 100
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -61,6 +63,12 @@ class Opened(msgspec.Struct, frozen=True):
     root: Root
     main: str
     lineage: Lineage
+
+    @property
+    def of_main(self) -> Opened:
+        """The branch that is main of the same table, without another read."""
+        root = self.target.table.root(None if self.main == MAIN else self.main)
+        return Opened(Target(self.target.table), root, self.main, Lineage(self.lineage.files, root))
 
 
 class Session:

@@ -8,9 +8,27 @@ from datetime import UTC, datetime
 import msgspec
 
 from paimark.core.actions.context import NO_AUDIT, Context, Progress, Remark
-from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Done, Outcome, Plan
 from paimark.core.redaction import redacted
 from paimark.core.regular_files import open_regular
+
+
+def finished(
+    context: Context, plan: Plan, done: Done, started: int, progress: Progress, *, undo: str | None = None
+) -> Outcome:
+    """The outcome of a plan that is applied, with its line in the log; `undo` replaces the plan's."""
+    undo = plan.undo if undo is None else undo
+    outcome = Outcome(
+        action=plan.action,
+        table=plan.table,
+        message=done.message,
+        result=done.result,
+        items=done.items,
+        undo=undo,
+        until=plan.until if undo and not plan.undoes else "",
+    )
+    record(context, plan, outcome, started, progress, before=done.before, after=done.after)
+    return outcome
 
 
 def record(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from paimark.core.actions.context import NO_AUDIT, Context
 from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.actions.said import Writer
 from paimark.core.cancelling import to_the_end
 from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.regular_files import is_in_the_way
@@ -82,6 +83,17 @@ def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
             f"{branch} of {table.full_name} moved since the plan was made",
             "Nothing was written: make a new plan.",
         )
+
+
+def moved(table: TablePath, was: str, now: str, writer: Writer | None = None) -> Refused:
+    """The refusal that names both states. `writer` must rest before main can be another."""
+    if was == now:
+        now = "there still, with another schema or other files"
+    rest = f" {writer.job or writer.engine} writes to main: pause it, and" if writer else ""
+    return Refused(
+        f"{table.full_name} moved since the plan was made: then {was}, now {now}",
+        f"Nothing was changed.{rest} make a new plan." if rest else "Nothing was changed: make a new plan.",
+    )
 
 
 @contextmanager

@@ -32,6 +32,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, branch_root, main_root
+from paimark.core.table.names import is_archive
 from paimark.core.table.operations import read_operations
 from paimark.core.table.read_tags import STOCK_READ_TAG_PREFIX
 from paimark.core.table.savepoints import SavepointManager
@@ -45,7 +46,6 @@ _FORBIDDEN = frozenset("/\\$")
 # Reserved: programs delete tags with such names, and a person's tag would lose its snapshot.
 _RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.", STOCK_READ_TAG_PREFIX)
 
-_ARCHIVE = re.compile(rf"{MAIN}-\d{{8}}T\d{{6}}-[0-9a-f]{{6}}")
 _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 # `orders@savepoint.3` is a savepoint of main, and a person would read a branch of that name as one.
 _A_VERSION = re.compile(r"(savepoint|snapshot)\.\d+$", re.IGNORECASE)
@@ -104,11 +104,6 @@ def first_name(branch: str) -> str:
     """The name of a branch before it was retired."""
     retired = _RETIRED.fullmatch(branch)
     return retired["name"] if retired else branch
-
-
-def is_archive(branch: str) -> bool:
-    """Whether its name is that of a root which was main, or has what was cut off main."""
-    return _ARCHIVE.fullmatch(branch) is not None
 
 
 def was_moved(branch: str) -> bool:

@@ -6,7 +6,7 @@ The dialog, `--dry-run`, JSON and the audit line show the same plan.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -146,7 +146,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     # the arguments as they were given, for the operation log and a redo
     request: dict[str, str | int | bool | None] = {}
     lasting: str = ""  # fingerprint of what must stay though main goes on
-    main_at: Point | None = None  # main's newest snapshot when the plan was made: main may go on from there
+    # the newest snapshot of main when the plan was made, or of the branch that becomes main: it may go on
+    # from there
+    main_at: Point | None = None
     undoes: str | None = None  # token of the operation that it undoes
     redoes: str | None = None  # token of the operation that it redoes
     # the plans of a change of many. Empty in a journal: each part is a change of its own
@@ -248,6 +250,19 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> tuple[Item, ...]:
         """All items in their order."""
         return in_order((*self.items, *((undone_by(self.undo, self.until),) if self.undo else ())))
+
+
+class Done(NamedTuple):
+    """What is so once a plan is applied: `message` is one sentence, `before` and `after` name the references.
+
+    `items` are as in `Outcome`.
+    """
+
+    message: str
+    result: dict[str, str | int | bool | None]
+    before: str
+    after: str
+    items: tuple[Item, ...] = ()
 
 
 def _warns(item: Item) -> bool:

@@ -24,12 +24,12 @@ from paimark.core.actions.repair.cut_off_overwrites import CutOff, cut_off, fini
 from paimark.core.actions.replace import point_main
 from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.roots.abandoned import abandoned, store_now
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.said import nothing_lost, savepoints_said
 from paimark.core.actions.savepoints.create_savepoint import log_finished
 from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
-from paimark.core.actions.tags import stale_read_tags
+from paimark.core.actions.tags.delete_tag import left_reads, remove_left_read
+from paimark.core.actions.temp_files import abandoned, store_now
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted, duration
 from paimark.core.table.catalog import parse_table_name
@@ -72,9 +72,19 @@ class Findings:
         return tuple(each for each in self.cut_off if not each.doubt)
 
     @property
+    def interruptions(self) -> list[str]:
+        """What a recovery finishes or takes back."""
+        return [
+            *([self.interrupted.journal.action] if self.interrupted else []),
+            *(f"savepoint {claim.id}" for claim in self.claims),
+            *(f"tag of savepoint {each.savepoint.id}" for each in self.untagged),
+            *(each.operation.description for each in self.unfinished),
+            *([str(self.misdirected)] if self.misdirected else []),
+        ]
+
+    @property
     def is_empty(self) -> bool:
-        found = self.interrupted or self.claims or self.reads or self.untagged or self.misdirected
-        return not (found or self.is_littered or self.unfinished)
+        return not (self.interruptions or self.reads or self.is_littered)
 
     @property
     def is_littered(self) -> bool:
@@ -220,7 +230,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             raise Refused(findings.alive[0], "If it still works, wait for its end.")
     require_unmoved(table, plan, findings.fingerprint)
     if findings.is_empty:
-        return _outcome(plan, 0, f"{plan.table} has nothing to recover")
+        message = f"{plan.table} has nothing to recover"
+        return Outcome(action=ACTION, table=plan.table, message=message, result={"recovered": 0})
     became = None
     with running(context, table, token):
         if findings.interrupted:
@@ -239,23 +250,23 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             _sweep(context, table, findings.abandoned, progress)
             hold.release()
     for root, name in findings.reads:
-        stale_read_tags.remove(context, root, name, progress)
-    finished = finish(context, findings.unfinished, progress)
-    done = finished + (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
-    done += findings.misdirected is not None
+        remove_left_read(context, root, name, progress)
+    finish(context, findings.unfinished, progress)
     is_of_many = findings.interrupted and findings.interrupted.journal.planned().group
     of_many = describe_interrupted(context, table, None) if is_of_many else ""
     said = [f"{plan.table} is whole again", became.message if became else "", of_many]
     message = ". ".join(capitalised(each) if number else each for number, each in enumerate(said) if each)
-    outcome = _outcome(plan, done, message, became)
-    interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
-    interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
-    interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]
-    interrupted += [each.operation.description for each in findings.unfinished]
-    interrupted += [str(findings.misdirected)] if findings.misdirected else []
-    before = f"interrupted: {', '.join(interrupted)}" if interrupted else "leftovers"
-    audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
-    return outcome
+    ended = findings.interruptions
+    # The facts of an interrupted change are told as if it had not been cut off.
+    result = {"recovered": 0, **(became.result if became else {})} | {"recovered": len(ended)}
+    done = Done(
+        message,
+        result,
+        before=f"interrupted: {', '.join(ended)}" if ended else "leftovers",
+        after="nothing interrupted",
+        items=became.items if became else (),
+    )
+    return audit.finished(context, plan, done, started, progress)
 
 
 def _sweep(context: Context, table: TablePath, paths: tuple[str, ...], progress: Progress) -> None:
@@ -303,7 +314,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         known |= {now.journal.token, *(entry.token for entry in now.entries)}
     stale = [path for path in journal.leftovers(context, table) if not any(each in path for each in known)]
     stale += left_readers(context.files, table, known)
-    reads = tuple(stale_read_tags.left_reads(context, table))
+    reads = tuple(left_reads(context, table))
     half_written = abandoned(context.files, table, context.clock())
     return Findings(
         interrupted=None if is_held else now,
@@ -390,10 +401,3 @@ def _recover_claim(
     except (Refused, Corrupt, NotFound) as error:
         progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
         savepoint_claim.undo(context, table, claim)
-
-
-def _outcome(plan: Plan, recovered: int, message: str, became: Done | None = None) -> Outcome:
-    """`became` is what became of an interrupted change: its facts are told as if it had not been cut off."""
-    facts, items = (became.result, became.items) if became else ({}, ())
-    result = {"recovered": recovered, **{name: fact for name, fact in facts.items() if name != "recovered"}}
-    return Outcome(action=ACTION, table=plan.table, message=message, result=result, items=items)

@@ -16,12 +16,13 @@ from paimark.core.cli.output import Count, local_time, narrate, print_rows
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
 from paimark.core.storage.open import open_files
-from paimark.core.table.catalog import address_hint, databases, find_table
+from paimark.core.table.catalog import address_hint, database_directory, databases, find_table
 from paimark.core.table.catalog import tables as tables_of
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.names import SAFE_NAMES, unsafe_said
 from paimark.core.table.system_tables import newest_snapshots, savepoint_rows, snapshot_row, system_table
 from paimark.core.table.trash import dropped_tables
 
@@ -72,6 +73,9 @@ def tables(ctx: click.Context, database: str | None, dropped: bool) -> None:
     paths = (table for name in names for table in tables_of(files, name))
     times = frozenset({"commit_time"})
     _print_rows(global_options(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))
+    for directory in [*([""] if database is None else []), *map(database_directory, names)]:
+        if said := unsafe_said(files.names(directory)):
+            narrate(f"{said}. {SAFE_NAMES}.")
 
 
 @click.command(cls=GlobalCommand)

@@ -62,9 +62,9 @@ TOUR = (
 def demo(ctx: click.Context, directory: str, no_open: bool, fresh: bool) -> int:
     """Build a small real warehouse and open the console on it.
 
-    DIR is ./paimark-demo. An earlier demo there is opened as it is, anything else refused. --fresh builds the
-    demo's own tables anew and leaves all others. Without a terminal the tour of a new demo runs instead: a
-    savepoint is made and read back with Spark.
+    DIR is ./paimark-demo. An earlier demo there is opened as it is, anything else refused. --fresh drops the
+    demo's own tables, which go to the trash, and builds them anew; all others stay. Without a terminal the
+    tour of a new demo runs instead: a savepoint is made and read back with Spark.
     """
     options = global_options(ctx)
     target = Path(absolute(os.path.expanduser(directory)))
@@ -106,7 +106,7 @@ def _build_anew(target: Path, options: GlobalOptions) -> None:
     from paimark.core.actions.registry import Action
     from paimark.core.cli.changes.actions import carry_out
     from paimark.core.demo.build import build_demo
-    from paimark.core.demo.fresh import plan_fresh
+    from paimark.core.demo.placing import plan_fresh
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         build_demo(target, progress, fresh=plan)

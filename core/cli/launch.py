@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 
 from paimark.core.cli.places import require_place, require_warehouse
 from paimark.core.config import Settings
-from paimark.core.demo.directory import MARKER, open_in
 from paimark.core.errors import UsageError
 from paimark.core.storage.option_values import require_options
 
@@ -28,8 +26,6 @@ def open_console(settings: Settings) -> int:
             "The console needs a terminal",
             "For scripts there are commands: `paimark tables`, `paimark sql`, `paimark --help`.",
         )
-    if os.path.exists(os.path.join(settings.warehouse, MARKER)):
-        open_in(settings.warehouse)
     code: int = importlib.import_module("paimark.tui.app").run(settings)
     return code
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from math import ceil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
-from msgspec import structs
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
@@ -22,18 +22,8 @@ from paimark.core.actions.context import NO_AUDIT, Context, Progress, open_conte
 from paimark.core.actions.plan import Plan, raise_first
 from paimark.core.actions.registry import action
 from paimark.core.demo import rows
-from paimark.core.demo.directory import (
-    DATABASE,
-    TABLES,
-    MadeTable,
-    alone,
-    is_demo,
-    made_tables,
-    tables_there,
-    write_marker,
-)
-from paimark.core.demo.fresh import made_of
-from paimark.core.demo.placing import finish_interrupted, put_in_place, unfinished
+from paimark.core.demo.directory import DATABASE, UNFINISHED, alone, is_demo, write_marker
+from paimark.core.demo.placing import put_in_place, require_free
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.table.layout import TablePath
 
@@ -52,9 +42,9 @@ def build_demo(
 ) -> None:
     """Build the demo; under a minute. The rows depend on the day of `now_ms` only.
 
-    With `fresh`, made by `plan_fresh`, its tables take the place of those that an earlier demo made. Raises
-    `Refused` if the directory holds something else, or anything moved since that plan; `Unavailable` if it
-    can't be written.
+    With `fresh`, made by `plan_fresh`, the tables that have its names are dropped first. Raises `Refused` if
+    the directory holds something else, or one of them has changed since that plan; `Unavailable` if it can't
+    be written.
     """
     is_demo(directory)
     if fresh is not None:
@@ -63,31 +53,15 @@ def build_demo(
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with alone(directory):
-            _build(directory, now - now % HOUR_MS, progress, fresh)
+            write_marker(directory)
+            if fresh is None:
+                require_free(directory)
+            # On the same file system as the place of the tables.
+            with TemporaryDirectory(prefix=UNFINISHED, dir=directory, ignore_cleanup_errors=True) as beside:
+                _Builder(Path(beside), now - now % HOUR_MS, progress).build()
+                put_in_place(directory, Path(beside), fresh, progress)
     except OSError as error:
         raise Unavailable(f"The demo can't be written to {directory}: {error.strerror or error}") from error
-
-
-def _build(directory: Path, anchor_ms: int, progress: Progress, fresh: Plan | None) -> None:
-    earlier = made_tables(directory)
-    write_marker(directory, earlier)
-    finish_interrupted(directory)
-    if fresh is None and (taken := tables_there(directory)):
-        raise Refused(
-            f"{DATABASE}.{taken[0]} is there already", "`paimark demo --fresh` plans to build it anew."
-        )
-    with unfinished(directory) as beside:
-        _Builder(beside, anchor_ms, progress).build()
-        files = open_context(str(beside), {}, read_only=True).files
-        made = {name: made_of(files, TablePath(DATABASE, name)) for name in TABLES}
-        # Until the tables are in their place, the marker knows the old and the new.
-        write_marker(directory, {name: _either(earlier.get(name), each) for name, each in made.items()})
-        put_in_place(directory, beside, fresh)
-        write_marker(directory, made)
-
-
-def _either(earlier: MadeTable | None, made: MadeTable) -> MadeTable:
-    return made if earlier is None else structs.replace(made, commits=(*earlier.commits, *made.commits))
 
 
 class _Builder:

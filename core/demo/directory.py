@@ -1,14 +1,12 @@
-"""The directory of a demo: missing, empty or a demo already. Its marker tells what the demo made."""
+"""The directory of a demo: missing, empty or a demo already, which a marker tells."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-
-import msgspec
 
 from paimark.core.errors import Refused, Unavailable
 
@@ -17,23 +15,9 @@ DATABASE = "shop"
 TABLES = ("customers", "events", "orders")
 # What the tour writes beside the database, for `try`.
 SCRIPT, CHECKS = "tour-repair.sql", "tour-checks.sql"
-# What is built, or moved aside, lies in a directory of such a name until it is finished.
-UNFINISHED = ".paimark-demo-"
-
-
-class MadeTable(msgspec.Struct, frozen=True):
-    """What the demo made of one table. `commits` are the names of its commits' delta manifest lists."""
-
-    commits: tuple[str, ...]
-    branches: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    savepoints: tuple[int, ...] = ()
-
-
-class Marker(msgspec.Struct, frozen=True):
-    made_by: str = "paimark demo"
-    note: str = "paimark demo --fresh replaces these tables of the database shop, and no others"
-    tables: dict[str, MadeTable] = {}
+# What is built lies in a directory of such a name until it is finished.
+UNFINISHED = ".paimark-demo-new-"
+_NOTE = f"Made by `paimark demo`, which builds customers, events and orders of the database {DATABASE}.\n"
 
 
 def is_demo(directory: Path) -> bool:
@@ -59,18 +43,8 @@ def is_demo(directory: Path) -> bool:
     return bool(names)
 
 
-def made_tables(directory: Path) -> dict[str, MadeTable]:
-    """What the demo made, by table; empty if the marker does not tell."""
-    try:
-        return msgspec.json.decode((directory / MARKER).read_bytes(), type=Marker).tables
-    except (OSError, msgspec.DecodeError):
-        return {}
-
-
-def write_marker(directory: Path, tables: dict[str, MadeTable]) -> None:
-    beside = directory / f"{MARKER}.{os.getpid()}"
-    beside.write_bytes(msgspec.json.encode(Marker(tables=tables)) + b"\n")
-    beside.replace(directory / MARKER)
+def write_marker(directory: Path) -> None:
+    (directory / MARKER).write_text(_NOTE)
 
 
 def table_directory(directory: Path, name: str) -> Path:
@@ -84,29 +58,19 @@ def tables_there(directory: Path) -> list[str]:
 
 @contextmanager
 def alone(directory: Path) -> Iterator[None]:
-    """Keep other demos and consoles out. Raises `Refused` while one is there."""
+    """Keep others from building a demo there. Raises `Refused` while somebody does."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _lock(descriptor, fcntl.LOCK_EX, directory)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Refused(
+                f"The demo in {directory} is being built by somebody else",
+                "Wait for that, or name another directory: `paimark demo DIR`.",
+            ) from error
+        except OSError:
+            # Some network file systems have no locks.
+            pass
         yield
     finally:
         os.close(descriptor)
-
-
-def open_in(directory: str) -> None:
-    """Note, until this process ends, that it has the demo open: then `--fresh` elsewhere is refused."""
-    with suppress(OSError, Refused):
-        _lock(os.open(directory, os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH, directory)
-
-
-def _lock(descriptor: int, kind: int, directory: Path | str) -> None:
-    try:
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise Refused(
-            f"The demo in {directory} is open elsewhere: in a console, or it is being built",
-            "Leave that first, or name another directory: `paimark demo DIR`.",
-        ) from error
-    except OSError:
-        # Some network file systems have no locks.
-        return

@@ -1,81 +1,78 @@
-"""Put a new demo's tables in their place by renames, and the earlier ones aside until that is done."""
+"""Put a new demo's tables in their place, and those of an earlier demo into the trash."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
-from paimark.core.actions.plan import Plan
+from paimark.core.actions.context import Progress, open_context
+from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.registry import action
 from paimark.core.demo.directory import DATABASE, TABLES, UNFINISHED, alone, table_directory, tables_there
-from paimark.core.demo.fresh import fingerprint_of
 from paimark.core.errors import Refused
+from paimark.core.table.layout import TablePath
 
-_EARLIER = f"{UNFINISHED}earlier-"
-
-
-@contextmanager
-def unfinished(directory: Path) -> Iterator[Path]:
-    """A new directory to build in, on the same file system; removed at the end."""
-    place = directory / f"{UNFINISHED}{uuid.uuid4().hex}"
-    place.mkdir()
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+_DROP = "drop-table"
 
 
-def put_in_place(directory: Path, built: Path, fresh: Plan | None) -> None:
-    """Move the built tables to their place, and remove those that a plan of `--fresh` names.
+def plan_fresh(directory: Path) -> Plan:
+    """Plan to build the demo anew: the tables that have its names are dropped. Only reads."""
+    context = open_context(str(directory), {}, read_only=False)
+    there = [TablePath(DATABASE, name) for name in tables_there(directory)]
+    parts = [action(_DROP).plan(context, table, {}) for table in there]
+    others = _others(directory)
+    kept = Item("keeps", f"{', '.join(others)}: the demo did not make {'it' if len(others) == 1 else 'them'}")
+    return Plan(
+        action="demo",
+        headline=f"Build the demo in {directory} anew.",
+        arguments={"directory": str(directory)},
+        steps=(
+            *(step for part in parts for step in part.steps),
+            Step("create", DATABASE, f"{', '.join(TABLES)}, as a new demo has them"),
+        ),
+        items=(*(item for part in parts for item in part.items), *((kept,) if others else ())),
+        phrase=DATABASE,
+        refusals=tuple(refusal for part in parts for refusal in part.refusals),
+        parts=tuple(parts),
+    )
 
-    Raises `Refused` if these are not as planned any more: then they stay. `OSError`.
+
+def put_in_place(directory: Path, built: Path, fresh: Plan | None, tell: Progress) -> None:
+    """Drop the tables that `fresh` names, and move the built ones to their place.
+
+    Raises `Refused` if one is not as planned any more, or is there without a plan; `OSError`.
     """
     database = directory / f"{DATABASE}.db"
     if database.is_symlink():
         raise Refused(f"{database} is a link to elsewhere", "Name another directory: `paimark demo DIR`.")
+    context = open_context(str(directory), {}, read_only=False)
+    for part in fresh.parts if fresh is not None else ():
+        tell(action(_DROP).apply(context, part, tell).message)
+    require_free(directory)
     database.mkdir(exist_ok=True)
-    earlier = directory / f"{_EARLIER}{uuid.uuid4().hex}"
-    earlier.mkdir()
-    placed = []
-    try:
-        there = tables_there(directory)
-        for name in there:
-            os.rename(table_directory(directory, name), earlier / name)
-        if there and (
-            fresh is None or fingerprint_of([earlier / name for name in there]) != fresh.fingerprint
-        ):
-            raise Refused("The demo's tables were changed since the plan was made", "Nothing was changed.")
-        for name in TABLES:
-            os.rename(table_directory(built, name), table_directory(directory, name))
-            placed.append(name)
-    except BaseException:
-        for name in placed:
-            os.rename(table_directory(directory, name), table_directory(built, name))
-        _put_back(directory, earlier)
-        earlier.rmdir()
-        raise
-    shutil.rmtree(earlier, ignore_errors=True)
+    for name in TABLES:
+        os.rename(table_directory(built, name), table_directory(directory, name))
+
+
+def require_free(directory: Path) -> None:
+    """Raises `Refused` if a table has one of the demo's names."""
+    if taken := tables_there(directory):
+        raise Refused(
+            f"{DATABASE}.{taken[0]} is there already", "`paimark demo --fresh` plans to build it anew."
+        )
 
 
 def tidy_up(directory: Path) -> None:
-    """`finish_interrupted`, unless somebody has the demo open."""
-    if any(directory.glob(f"{UNFINISHED}*")):
-        with suppress(Refused, OSError), alone(directory):
-            finish_interrupted(directory)
+    """Remove what a build that died has left, unless somebody builds there now."""
+    with suppress(Refused, OSError), alone(directory):
+        for place in directory.glob(f"{UNFINISHED}*"):
+            shutil.rmtree(place, ignore_errors=True)
 
 
-def finish_interrupted(directory: Path) -> None:
-    """Tidy up after a build that died. A table that it moved aside returns if its place is free."""
-    for place in directory.glob(f"{UNFINISHED}*"):
-        if place.name.startswith(_EARLIER):
-            _put_back(directory, place)
-        shutil.rmtree(place, ignore_errors=True)
-
-
-def _put_back(directory: Path, earlier: Path) -> None:
-    for name in set(TABLES) & set(os.listdir(earlier)):
-        if not os.path.lexists(table_directory(directory, name)):
-            os.rename(earlier / name, table_directory(directory, name))
+def _others(directory: Path) -> list[str]:
+    """The tables of the database that have other names."""
+    database = directory / f"{DATABASE}.db"
+    names = os.listdir(database) if database.is_dir() else []
+    return [f"{DATABASE}.{each}" for each in sorted(names) if each not in TABLES and each[0] != "."]

@@ -11,15 +11,15 @@ from itertools import groupby
 from typing import NamedTuple
 
 from paimark.core.actions.garbage import release_pins
+from paimark.core.actions.said import consumers_of
 from paimark.core.errors import Corrupt
 from paimark.core.space.report import SpaceKind
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import CONSUMER_PREFIX, MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
+from paimark.core.table.layout import MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.held_files import Runs
-from paimark.core.table.names import is_safe_name
+from paimark.core.table.names import is_archive, is_safe_name
 from paimark.core.table.records import Consumer
-from paimark.core.table.timeline.scene import is_archive
 from paimark.core.verify.needed_files import NeededState
 from paimark.core.verify.versions import StoredVersion, Versions, same_state
 
@@ -103,7 +103,7 @@ def _of_branch(
 ) -> Iterator[Holder]:
     """The branch with all that is in it, its tags again, and the snapshots that it keeps for consumers."""
     snapshots, tags = _kind_of("snapshot", listed), _kind_of("tag", listed)
-    branch = _row("past" if is_archive(root.branch) else "branch", root.label, root, [*snapshots, *tags])
+    branch = _row("past" if is_archive(root.label) else "branch", root.label, root, [*snapshots, *tags])
     yield branch._replace(paths=branch.paths | pins)
     yield _row("changelogs", f"{root.label}, changelogs", root, _kind_of("changelog", listed))
     for tag in tags:
@@ -127,9 +127,8 @@ def _pins(files: Files, main: Root, root: Root, of_roots: dict[Root, list[Stored
 
 def _consumers(files: Files, root: Root, snapshots: Sequence[StoredVersion]) -> Iterator[Holder]:
     """The older snapshots that stock expiry keeps for a registered reader."""
-    listed = filter(is_safe_name, files.names(root.consumers))
-    names = sorted(each for each in listed if each.startswith(CONSUMER_PREFIX))
-    paths = [f"{root.consumers}/{name}" for name in names]
+    names = [name for name in consumers_of(files, root) if is_safe_name(name)]
+    paths = [root.consumer(name) for name in names]
     for name, path, data in zip(names, paths, files.read_many(paths), strict=True):
         try:
             first = None if data is None else Consumer.from_json(data, path).next_snapshot
@@ -138,8 +137,7 @@ def _consumers(files: Files, root: Root, snapshots: Sequence[StoredVersion]) -> 
         kept = [
             each.path for each in snapshots if first is not None and each.record and each.record.id >= first
         ]
-        label = name.removeprefix(CONSUMER_PREFIX)
-        yield Holder("consumer", label, root.branch, frozenset(kept), is_part=True)
+        yield Holder("consumer", name, root.branch, frozenset(kept), is_part=True)
 
 
 def _guards(left: Sequence[StoredVersion], made: Sequence[Holder]) -> Holder:

@@ -11,8 +11,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import manifest_list_paths
 from paimark.core.table.manifests.manifests import ManifestMeta, file_facts, manifest_facts, read_in_batches
-from paimark.core.table.reading import read_records
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, read_records
 
 # As many snapshots as a chart has columns; of more, some between the oldest and the newest are chosen.
 MOST_POINTS = 160

@@ -17,6 +17,7 @@ from paimark.core.figures import counted as so_many
 from paimark.core.space.holders import Count, Counts, Holder, counted, holders
 from paimark.core.space.report import BucketRow, SpaceKind, SpaceReport, SpaceRow
 from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.storage.paths import Listed
 from paimark.core.table.definition.file_sizes import small_below
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -29,7 +30,7 @@ from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
 from paimark.core.verify.located import Located, NeededFile, iceberg_files, locate
 from paimark.core.verify.needed_files import TableNeeds, needs_of
-from paimark.core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
+from paimark.core.verify.orphans import control_directories, data_directories, is_known, left_over
 from paimark.core.verify.versions import Versions, versions
 
 DAY_MS = 24 * 3600 * 1000

@@ -136,75 +136,64 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
     reads_others: bool = False
 
 
-class Write(msgspec.Struct, frozen=True, tag=True):
-    """Write a query's rows over versions of a table to one of its roots, as one commit.
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Change a root of a table in one commit. The answer is a `TaskResult`, without a snapshot if there was
+    nothing to do.
 
-    `schema`, `head` and `follows_main` must still be valid at the commit: see
-    `paimark.core.spark.writing.target`. An `overwrite` replaces the whole table, or the partitions in the
-    result of `partitions_sql`; if it has none, there is no commit. `sql` can read these as the view
-    `PARTITIONS`. With `common_sql`, only that query reads the versions, and both others read its result as
-    the view `COMMON`. `texts` is as in `Ask`. `may_go_on`, `lock` and `next_entry` are as in the target of a
-    write; others may go on in other partitions.
+    `branch` None is the table directory. `schema`, `follows_main` and `head` must still be valid at the
+    commit; they, `lock` and `next_entry` are as in `paimark.core.spark.writing.target`. The queries of a
+    change name `versions` and `texts` as in `Ask`.
     """
 
     number: int
     table: str
     schema: str
-    versions: Mapping[str, Version]
-    sql: str
     branch: str | None
     follows_main: bool
-    head: str
     commit_user: str
-    overwrite: bool
-    may_go_on: bool = False
-    partitions_sql: str | None = None
-    common_sql: str | None = None
+    head: str | None = None
+    versions: Mapping[str, Version] = {}
     texts: Mapping[str, tuple[str, ...]] = {}
     lock: str | None = None
     next_entry: str = ""
     note: Note = Note()
 
 
-class Compact(msgspec.Struct, frozen=True, tag=True):
-    """Compact a root of a table, as one commit of its own. The answer is a `TaskResult`, without a snapshot
-    if there was nothing to do.
+class Write(Change, frozen=True, kw_only=True, tag=True):
+    """Write the rows of a query.
 
-    `schema` and `follows_main` must still be valid at the commit. `partitions` are as manifests have them, in
-    Base64; None: all.
+    An `overwrite` replaces the whole table, or the partitions in the result of `partitions_sql`; if it has
+    none, there is no commit. `sql` can read these as the view `PARTITIONS`. With `common_sql`, only that
+    query reads the versions, and both others read its result as the view `COMMON`. `may_go_on` is as in the
+    target of a write; others may go on in other partitions.
     """
 
-    number: int
-    table: str
-    schema: str
-    branch: str | None
-    follows_main: bool
-    commit_user: str
+    head: str
+    sql: str
+    overwrite: bool
+    may_go_on: bool = False
+    partitions_sql: str | None = None
+    common_sql: str | None = None
+
+
+class Compact(Change, frozen=True, kw_only=True, tag=True):
+    """Compact, with a commit only for that. `partitions` are as manifests have them, in Base64; None: all."""
+
     is_full: bool = False
     partitions: tuple[str, ...] | None = None
-    note: Note = Note()
 
 
-class Repair(msgspec.Struct, frozen=True, tag=True):
-    """Change rows of a root by queries over versions of it, as one commit. The answer is a `TaskResult`,
-    without a snapshot if there was nothing to do.
+class Repair(Change, frozen=True, kw_only=True, tag=True):
+    """Change rows by queries.
 
     Rows with a key: `upserts_sql` has the rows as they shall be, and in the column `GONE` whether the key
     shall have none. Rows without: the data files named `out` leave the table, and so do the rows of the
     condition `delete_where`; `rows_sql` has those that are added. Either: the `partitions`, as manifests
     have them, in Base64, leave the table. `operation` and `done` are for the log, in which a change with a
-    `lock` writes itself. `schema`, `head` and `follows_main` must still be valid at the commit; `lock` and
-    `next_entry` are as in the target of a write.
+    `lock` writes itself.
     """
 
-    number: int
-    table: str
-    schema: str
-    versions: Mapping[str, Version]
-    branch: str | None
-    follows_main: bool
     head: str
-    commit_user: str
     operation: str | None = None
     done: str = ""
     upserts_sql: str = ""
@@ -212,33 +201,19 @@ class Repair(msgspec.Struct, frozen=True, tag=True):
     partitions: tuple[str, ...] = ()
     delete_where: str = ""
     rows_sql: str = ""
-    texts: Mapping[str, tuple[str, ...]] = {}
-    lock: str | None = None
-    next_entry: str = ""
-    note: Note = Note()
 
 
-class Analyze(msgspec.Struct, frozen=True, tag=True):
-    """Commit statistics of `columns` of a root, and no rows. The answer is a `TaskResult`.
+class Analyze(Change, frozen=True, kw_only=True, tag=True):
+    """Commit statistics of `columns`, and no rows.
 
     `sql` gives them in one row: the number of rows, and for each column those that Java's `ColumnStatistics`
-    names. `size` is that of all files, in bytes. `head`, JSON, is the snapshot that they are of: others may
-    commit meanwhile. `schema` and `follows_main` must still be valid at the commit.
+    names. `size` is that of all files, in bytes. They are those of `head`: others may commit meanwhile.
     """
 
-    number: int
-    table: str
-    schema: str
-    versions: Mapping[str, Version]
+    head: str
     sql: str
     columns: tuple[str, ...]
     size: int
-    branch: str | None
-    follows_main: bool
-    head: str
-    commit_user: str
-    texts: Mapping[str, tuple[str, ...]] = {}
-    note: Note = Note()
 
 
 class Cancel(msgspec.Struct, frozen=True, tag=True):

@@ -37,11 +37,10 @@ from paimark.core.spark.datasource.options import (
     catalog_options,
     require_allowed,
 )
-from paimark.core.spark.datasource.reader import PaimarkReader
+from paimark.core.spark.datasource.reader import PaimarkReader, settle
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.worker_imports import settle
+from paimark.core.spark.java.objects import has_classes
 from paimark.core.spark.java.sources import JAR
-from paimark.core.spark.library.loaded import has_classes
 
 if TYPE_CHECKING:
     from paimark.core.spark.source_writer import PaimarkWriter

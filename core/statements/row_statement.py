@@ -23,7 +23,7 @@ from paimark.core.actions.checks import (
 )
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups import items_of
-from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Done, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
@@ -273,18 +273,16 @@ class RowStatement(ABC):
             progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
         if unseen := facts.get("unseen", _maybe_unseen(schema, root, self.branch)):
             progress(Remark(unseen))
-        outcome = Outcome(
-            action=self.name,
-            table=str(facts["table"]),
+        before = "no snapshot" if head is None else f"snapshot {head.snapshot.id}"
+        done = Done(
             message=self._message(schema, answer.snapshot, facts),
             result={"snapshot_id": answer.snapshot, **self.result(facts)},
-            undo=plan.undo if answer.snapshot is not None else "",
-            until=plan.until,
+            before=before,
+            after=before if answer.snapshot is None else f"snapshot {answer.snapshot}",
         )
-        before = "no snapshot" if head is None else f"snapshot {head.snapshot.id}"
-        after = before if answer.snapshot is None else f"snapshot {answer.snapshot}"
-        audit.record(context, plan, outcome, started, progress, before=before, after=after)
-        return outcome
+        undo = plan.undo if answer.snapshot is not None else ""
+        outcome = audit.finished(context, plan, done, started, progress, undo=undo)
+        return msgspec.structs.replace(outcome, table=str(facts["table"]))
 
     def _message(self, schema: TableSchema, snapshot: int | None, facts: Mapping[str, object]) -> str:
         label = str(facts["table"])

@@ -54,8 +54,10 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
         filesystem, root = _connect(f"s3://{location}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown)
     if scheme == "hdfs":
-        from paimark.core.storage.hadoop.hdfs import open_hdfs
-
+        try:
+            from paimark.core.storage.hdfs import open_hdfs
+        except ImportError as error:
+            raise _not_installed(shown, "paimark[hdfs]", error) from error
         return open_hdfs(location, shown, options)
     arguments, kind = _other(uri, scheme, options)
     # fsspec knows this scheme whether or not it has read adlfs' own list of schemes.
@@ -112,10 +114,7 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str
     try:
         filesystem, root = url_to_fs(uri, use_listings_cache=False, skip_instance_cache=True, **arguments)
     except ImportError as error:
-        raise Unavailable(
-            f"{shown} needs a library that is not installed",
-            f"Install it: pip install '{package}'." if package else str(error),
-        ) from error
+        raise _not_installed(shown, package, error) from error
     except ValueError as error:
         hint = "Use a path, or s3://, hdfs://, gs:// or abfs://."
         if uri.partition("://")[0] in _AZURE:
@@ -125,6 +124,13 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str
     except Exception as error:
         raise unavailable(shown, error) from error
     return filesystem, root
+
+
+def _not_installed(shown: str, package: str, error: ImportError) -> Unavailable:
+    return Unavailable(
+        f"{shown} needs a library that is not installed",
+        f"Install it: pip install '{package}'." if package else str(error),
+    )
 
 
 def require_address(address: str) -> None:

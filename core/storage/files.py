@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
-from paimark.core.errors import FileMissing, Refused, Unavailable
+from paimark.core.errors import Corrupt, FileMissing, Refused, Unavailable
 
 _listeners: list[Callable[[str], None]] = []
 
@@ -64,7 +64,7 @@ class Files(Protocol):
     def read(self, path: str) -> bytes:
         """The whole file. Raises `FileMissing`, and `Corrupt` for a file that can't be metadata:
 
-        a device or pipe in a file's place, or more than `limits.MOST_BYTES` bytes.
+        a device or pipe in a file's place, or more than `MOST_BYTES` bytes.
         """
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
@@ -173,3 +173,26 @@ def left_behind(path: str, error: OSError) -> None:
             f"the temporary file {path} can't be removed ({reason}): it does no harm, and `paimark recover` "
             "removes it once it is a day old"
         )
+
+
+# The largest metadata files are manifests, of some megabytes.
+MOST_BYTES = 256 << 20
+# For a data file, unpacked: a block, or the rows examined together. Writers make pieces of some megabytes.
+AT_ONCE_BYTES = 64 << 20
+
+
+class TooLarge(Exception):
+    """A file that would need more memory than allowed: the rest of it is unknown."""
+
+
+class NotMetadata(Exception):
+    """A file-system object that is no metadata file, and was not read. The message says what it is."""
+
+    def corrupt(self, path: str) -> Corrupt:
+        return Corrupt(f"{path} {self}", "Remove it, or restore the file from a backup.")
+
+
+def require_small(size: int) -> None:
+    """Raises `NotMetadata` for a file of this size in bytes."""
+    if size > MOST_BYTES:
+        raise NotMetadata(f"has {size} bytes: no metadata is as large")

@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from paimark.core.errors import FileMissing, Refused, Unavailable
-from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own, is_taken, left_behind
-from paimark.core.storage.limits import NotMetadata, require_small
+from paimark.core.storage.files import (
+    Denied,
+    DirectoryEntry,
+    NotMetadata,
+    delete_if_own,
+    is_taken,
+    left_behind,
+    require_small,
+)
 from paimark.core.storage.no_follow import parent_directory
 from paimark.core.storage.paths import checked, checked_directory, is_plain, no_warehouse
 from paimark.core.working_directory import absolute

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from paimark.core.errors import UsageError
 from paimark.core.redaction import keep_secrets
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.storage.option_values import require_options
+
+if TYPE_CHECKING:
+    from paimark.core.storage.remote import RemoteFiles
 
 # S3-like stores accept a request whose time differs by up to 15 minutes from theirs. One minute more is the
 # longest time between a process's last sign of life and its last request. Google documents no such limit.
@@ -63,11 +67,8 @@ def moves_directories(uri: str) -> bool:
 
 def require_conditions(files: Files) -> None:
     """Before large writes for a commit: raises `Refused` if no commit is safe on this store."""
-    if "://" in files.uri:
-        from paimark.core.storage.remote import RemoteFiles
-
-        if isinstance(files, RemoteFiles):
-            files.require_conditions()
+    if (remote := _remote(files)) is not None:
+        remote.require_conditions()
 
 
 def give_up_copies(files: Files, directory: str, is_own: Callable[[str], bool]) -> int:
@@ -76,11 +77,8 @@ def give_up_copies(files: Files, directory: str, is_own: Callable[[str], bool]) 
     S3 copies large files in parts, which no listing shows and which cost until then. `is_own` is asked for
     each path, relative to the directory.
     """
-    if "://" not in files.uri:
-        return 0
-    from paimark.core.storage.remote import RemoteFiles
-
-    return files.give_up_copies(directory, is_own) if isinstance(files, RemoteFiles) else 0
+    remote = _remote(files)
+    return 0 if remote is None else remote.give_up_copies(directory, is_own)
 
 
 def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, str]:
@@ -88,8 +86,13 @@ def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, st
 
     May hold secrets. Sends no request to a store.
     """
+    remote = _remote(files)
+    return dict(options) if remote is None else remote.options_for_others(options)
+
+
+def _remote(files: Files) -> RemoteFiles | None:
     if "://" not in files.uri:
-        return dict(options)
+        return None
     from paimark.core.storage.remote import RemoteFiles
 
-    return files.options_for_others(options) if isinstance(files, RemoteFiles) else dict(options)
+    return files if isinstance(files, RemoteFiles) else None

@@ -1,10 +1,15 @@
-"""The paths that a store accepts: relative, inside the warehouse, and printable."""
+"""The paths that a store accepts: relative, inside the warehouse, and printable; and the walk below one."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator
+from functools import partial
+from typing import NamedTuple
 
 from paimark.core.errors import NotFound, Refused
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.storage.parallel import each_of
 from paimark.core.text import has_halves, spelled
 
 # A part that is `..`, `.` or empty, an absolute path, a backslash, or a control character.
@@ -43,6 +48,43 @@ def is_plain(name: str) -> bool:
 def checked_directory(path: str) -> str:
     """As `checked`, but accepts the empty path, which is the warehouse itself."""
     return checked(path) if path else path
+
+
+class Listed(NamedTuple):
+    """A directory with its entries."""
+
+    directory: str
+    entries: list[DirectoryEntry]
+
+    @property
+    def files(self) -> list[DirectoryEntry]:
+        """Also links themselves, and directories of other programs whose names can't be written."""
+        return [each for each in self.entries if not is_entered(each)]
+
+
+def listed_of(files: Files, directories: Collection[str]) -> Iterator[Listed]:
+    """Each of these directories, listed in parallel."""
+    return each_of(partial(_listed, files), directories)
+
+
+def walked(files: Files, top: str, without: Collection[str] = ()) -> Iterator[Listed]:
+    """A directory and all below it but those `without`, a level at a time. It follows no link."""
+    level = [top]
+    while level:
+        below: list[str] = []
+        for listed in listed_of(files, level):
+            yield listed
+            below += (f"{listed.directory}/{each.name}" for each in listed.entries if is_entered(each))
+        level = [each for each in below if each not in without]
+
+
+def is_entered(entry: DirectoryEntry) -> bool:
+    """Whether `walked` goes on into it."""
+    return entry.is_directory and not entry.is_link and is_inside(entry.name)
+
+
+def _listed(files: Files, directory: str) -> Listed:
+    return Listed(directory, files.entries(directory))
 
 
 def no_warehouse(uri: str) -> NotFound:

@@ -16,8 +16,7 @@ from typing import Any, NoReturn
 
 from paimark.core.errors import FileMissing, PaimarkError, Refused
 from paimark.core.storage.conditions import PROOFS, Conditions, raced
-from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own
-from paimark.core.storage.limits import NotMetadata
+from paimark.core.storage.files import DirectoryEntry, NotMetadata, Unanswered, delete_if_own
 from paimark.core.storage.paths import checked, checked_directory, no_warehouse
 from paimark.core.storage.remote_errors import is_missing, is_passing, is_refusal, unavailable
 
@@ -158,11 +157,11 @@ class RemoteFiles:
             return self._create(full, data)
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
-        """Replace a file that has this etag; None if the store has no such condition."""
+        """Replace a file on the condition that it has this etag; None if the store has no such condition."""
         return None
 
     def delete_if(self, path: str, etag: str) -> bool | None:
-        """Delete a file that has this etag; None if the store has no such condition."""
+        """Delete a file on the condition that it has this etag; None if the store has no such condition."""
         return None
 
     def etag_of(self, path: str) -> str | None:

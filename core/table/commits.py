@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from paimark.core.errors import NotFound, Refused
-from paimark.core.storage.files import Files
+from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import CHANGELOG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.table.lineage.main_branch import all_roots
@@ -143,6 +143,16 @@ def states_since(lineage: Lineage, snapshot_id: int) -> Iterator[Snapshot]:
     later = [each for each in lineage.snapshot_ids() if each > snapshot_id]
     if later:
         yield lineage.snapshot(later[0])
+
+
+def stored(files: Files, root: Root, commit: Point) -> bytes | None:
+    """The file of this very commit in a root; None if there is none, or a half-written one."""
+    path = root.snapshot(commit.id)
+    data = read_if_there(files, path)
+    try:
+        return data if data is not None and commit.is_of(Snapshot.from_json(data, path)) else None
+    except Corrupt:
+        return None
 
 
 def is_unchanged(files: Files, root: Root, snapshot_id: int, data: bytes) -> bool:

@@ -31,6 +31,10 @@ MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX = "paimark.merge.", "paimark.truncate."
 # Of tags that Paimark makes for itself.
 PIN_PREFIXES = (MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX)
 MAIN = "main"
+# The parts of a branch root, in the order to write them. The files in each are called `<part>-...`, but for
+# hints beside snapshots and changelogs.
+PARTS = ("schema", "tag", "changelog", "consumer", "snapshot")
+HINTS = ("EARLIEST", "LATEST")
 
 # The barrier: while a branch is main, it replaces the table directory's snapshots, and LATEST names it. It is
 # no snapshot: an engine that has the table open fails on it, instead of finding no snapshot and no rows.
@@ -258,6 +262,11 @@ def number_in(name: str, prefix: str) -> int | None:
         and (digits[0] != "0" or digits == "0")
     )
     return int(digits) if is_number else None
+
+
+def numbered(names: Iterable[str], prefix: str) -> list[int]:
+    """The numbers in the file names `<prefix><number>`, ascending."""
+    return sorted(number for name in names if (number := number_in(name, prefix)) is not None)
 
 
 def savepoint_tag(savepoint_id: int) -> str:

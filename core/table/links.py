@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from paimark.core.storage.files import Files
 from paimark.core.storage.no_follow import link_in_the_way
-from paimark.core.table.layout import BRANCH_PREFIX, TablePath
+from paimark.core.table.layout import BRANCH_PREFIX, PARTS, TablePath
 
-_PARTS = {"snapshot", "schema", "tag", "changelog", "consumer"}
-_OWN = _PARTS | {"branch", "manifest", "savepoint", "statistics", "index"}
+_OWN = {*PARTS, "branch", "manifest", "savepoint", "statistics", "index"}
 # A bucket, or a partition.
 _DATA = re.compile(r"bucket-.*|[^/]+=.*", re.DOTALL)
 
@@ -46,7 +45,7 @@ def _is_own(table: TablePath, path: str) -> bool:
     directory, _, name = path.rpartition("/")
     if directory == table.directory:
         return name in _OWN or _DATA.fullmatch(name) is not None
-    return name in _PARTS if directory != table.branches else name.startswith(BRANCH_PREFIX)
+    return name in PARTS if directory != table.branches else name.startswith(BRANCH_PREFIX)
 
 
 def _partitions(table: TablePath, addresses: Iterable[str]) -> set[str]:

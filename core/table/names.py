@@ -19,14 +19,21 @@ TOKEN = "[0-9a-f]{32}"
 OF_A_CHANGE = rf"(?:{STEP_PREFIX}|{HEARTBEAT_PREFIX})(?P<token>{TOKEN})(?:-[0-9]+)?"
 # The characters between a table and its branch or version, in places and in SQL.
 _BEHIND = str.maketrans(":$", "@@")
+_ARCHIVE = re.compile(rf"{MAIN}-\d{{8}}T\d{{6}}-[0-9a-f]{{6}}")
 # The number of names in a hint.
 _FEW = 10
 # The names of system tables: `t$snapshots`.
 SYSTEM_NAMES = ("snapshots", "savepoints", "tags", "branches", "schemas", "operations", "options", "files")
+SAFE_NAMES = "A name is not blank, is UTF-8 and holds no '/', '\\' or control characters"
 CHOOSE_DATABASE = (
     "USE db; before it chooses one, and so does `paimark sql --database db`; "
     "in the console, a table of it at the left."
 )
+
+
+def is_archive(branch: str) -> bool:
+    """Whether its name is that of a root which was main, or has what was cut off main."""
+    return _ARCHIVE.fullmatch(branch) is not None
 
 
 class SystemName(NamedTuple):
@@ -48,12 +55,20 @@ def is_safe_name(name: str) -> bool:
     return bool(name.strip()) and name not in (".", "..") and not (_HOSTILE.search(name) or has_halves(name))
 
 
+def unsafe_said(names: Iterable[str]) -> str:
+    """`left out: 'a\\x1b' and 2 more`, of the names that are no part of a path; empty if all are."""
+    unsafe = sorted(name for name in names if not is_safe_name(name))
+    if not unsafe:
+        return ""
+    return f"left out: {spelled(unsafe[0])}" + (f" and {len(unsafe) - 1} more" if unsafe[1:] else "")
+
+
 def checked_name(name: str, kind: str) -> str:
     """The name of a `kind` (branch, tag, ...). Raises `UsageError` if it could leave its directory."""
     if not is_safe_name(name):
         raise UsageError(
             f"{spelled(name)} can't be the name of a {kind}",
-            "A name is not blank, is UTF-8 and holds no '/', '\\' or control characters.",
+            f"{SAFE_NAMES}.",
         )
     return name
 

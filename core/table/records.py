@@ -9,7 +9,7 @@ epoch milliseconds, sizes bytes, counts records: rows before those of a key are 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
@@ -352,3 +352,19 @@ class Savepoint(Record, frozen=True, kw_only=True):
     def is_of(self, snapshot: Snapshot) -> bool:
         """Whether it saved this snapshot, of which a tag is a copy."""
         return (self.saved_snapshot_id, self.snapshot_time) == (snapshot.id, snapshot.time_millis)
+
+
+def read_records(
+    kind: type[R], files: Files, paths: Sequence[str], unreadable: dict[str, str]
+) -> Iterator[tuple[str, R]]:
+    """Path and record of each whole file that exists; `unreadable` gets the error of each broken one."""
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        unreadable.pop(path, None)
+        if data is None:
+            continue
+        try:
+            record = kind.from_json(data, path)
+        except Corrupt as error:
+            unreadable[path] = error.message
+        else:
+            yield path, record

@@ -12,19 +12,19 @@ from paimark.core.errors import FileMissing, NotFound
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import table_exists
-from paimark.core.table.definition.definitions import schemas_digest
+from paimark.core.table.definition.retention import schemas_digest
 from paimark.core.table.layout import (
     SAVEPOINT_PREFIX,
     SAVEPOINT_TAG_PREFIX,
     TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
     savepoint_tag,
 )
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.reading import numbered, read_records
-from paimark.core.table.records import Savepoint, Tag
+from paimark.core.table.records import Savepoint, Tag, read_records
 from paimark.core.table.trash import table_missing
 
 if TYPE_CHECKING:

@@ -25,8 +25,7 @@ from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.names import BRANCH_PART, near_names
 from paimark.core.table.operations import Operation, checks_said, read_operations
 from paimark.core.table.read_tags import created_ms, retained_text
-from paimark.core.table.reading import read_records
-from paimark.core.table.records import Savepoint, Snapshot
+from paimark.core.table.records import Savepoint, Snapshot, read_records
 from paimark.core.table.savepoints import SavepointManager
 
 Row = tuple[Any, ...]
@@ -157,10 +156,7 @@ def take_back(root: Root, operation: Operation) -> str:
         return root.table.redo
     if operation.has_way_back:
         return root.table.undo
-    # A version before the first release kept other data.
-    is_old = "wayBack" in operation.unknown
-    why = "an unreleased version of Paimark wrote it, and it can't be taken back" if is_old else ""
-    return operation.no_way_back or why or "it can't be taken back"
+    return operation.no_way_back or "it can't be taken back"
 
 
 def with_remark(operation: Operation) -> Operation:

@@ -5,33 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
-from typing import NamedTuple
 
-from paimark.core.actions.roots.root_files import PARTS
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.storage.files import DirectoryEntry, Files
-from paimark.core.storage.parallel import each_of
-from paimark.core.storage.paths import is_inside
+from paimark.core.storage.paths import Listed, is_inside, listed_of, walked
 from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
     BEGUN_PREFIX,
-    CHANGELOG_PREFIX,
     CLAIM_PREFIX,
-    CONSUMER_PREFIX,
+    HINTS,
     OPERATION_PREFIX,
+    PARTS,
     SAVEPOINT_PREFIX,
-    SCHEMA_PREFIX,
-    SNAPSHOT_PREFIX,
     STREAM_PREFIX,
-    TAG_PREFIX,
     WRITE_PREFIX,
     Root,
     TablePath,
+    numbered,
 )
 from paimark.core.table.names import OF_A_CHANGE
-from paimark.core.table.reading import numbered
 from paimark.core.verify.report import Orphan
 
 # The most that a report lists; it counts the others.
@@ -45,14 +38,6 @@ _HALF = "a writer that died while it wrote {}, or is about to finish"
 
 _UNREADABLE = "another program: no table has such a name, and nobody looked into it"
 
-_HINTS = ("EARLIEST", "LATEST")
-_PREFIXES = {
-    "snapshot": SNAPSHOT_PREFIX,
-    "schema": SCHEMA_PREFIX,
-    "tag": TAG_PREFIX,
-    "changelog": CHANGELOG_PREFIX,
-    "consumer": CONSUMER_PREFIX,
-}
 _LEFT = (
     (OF_A_CHANGE, "a change that is being made, or was interrupted"),
     (rf"{STREAM_PREFIX}.+", "a streaming query, to know what it committed"),
@@ -96,31 +81,16 @@ class Orphans:
             kept.append(orphan)
 
 
-class Listed(NamedTuple):
-    """A directory with its entries."""
-
-    directory: str
-    entries: list[DirectoryEntry]
-
-
 def data_directories(files: Files, table: TablePath) -> Iterator[Listed]:
     """The table's directory, and those below it with data and the metadata of commits; it follows no link."""
-    top = Listed(table.directory, files.entries(table.directory))
-    yield top
-    roots = {*PARTS, *(each.rpartition("/")[2] for each in (table.branches, table.savepoints))}
-    level = [f"{table.directory}/{each.name}" for each in _below(top) if each.name not in roots]
-    while level:
-        following = []
-        for listed in each_of(partial(_listed, files), level):
-            yield listed
-            following += [f"{listed.directory}/{each.name}" for each in _below(listed)]
-        level = following
+    control = {f"{table.directory}/{part}" for part in PARTS}
+    return walked(files, table.directory, {table.branches, table.savepoints, *control})
 
 
 def control_directories(files: Files, table: TablePath, roots: list[Root]) -> Iterator[Listed]:
     """The directories of snapshots, tags and the like, and of this project's own files beside them."""
     parts = [f"{root.directory}/{part}" for root in roots for part in PARTS]
-    return each_of(partial(_listed, files), [table.branches, table.operations, table.savepoints, *parts])
+    return listed_of(files, [table.branches, table.operations, table.savepoints, *parts])
 
 
 def owner_of(table: TablePath, directory: str, name: str) -> str:
@@ -148,13 +118,13 @@ def is_known(table: TablePath, directory: str, name: str) -> bool:
     if directory == table.operations:
         return name.startswith((OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX))
     if directory == table.savepoints:
-        return name in _HINTS or bool(numbered([name], SAVEPOINT_PREFIX))
+        return name in HINTS or bool(numbered([name], SAVEPOINT_PREFIX))
     part = directory.rpartition("/")[2]
-    prefix = _PREFIXES[part]
+    prefix = f"{part}-"
     if part in ("tag", "consumer"):
         return name.startswith(prefix)
     is_barrier = f"{directory}/{name}" == table.root().snapshot(BARRIER_ID)
-    return is_barrier or bool(numbered([name], prefix)) or (part != "schema" and name in _HINTS)
+    return is_barrier or bool(numbered([name], prefix)) or (part != "schema" and name in HINTS)
 
 
 def left_over(table: TablePath, directory: str, name: str) -> str | None:
@@ -168,13 +138,3 @@ def left_over(table: TablePath, directory: str, name: str) -> str | None:
     if directory in (table.branches, table.savepoints):
         return next((owner for pattern, owner in _LEFT if re.fullmatch(pattern, name)), None)
     return None
-
-
-def _listed(files: Files, directory: str) -> Listed:
-    return Listed(directory, files.entries(directory))
-
-
-def _below(listed: Listed) -> list[DirectoryEntry]:
-    return [
-        each for each in listed.entries if each.is_directory and not each.is_link and is_inside(each.name)
-    ]

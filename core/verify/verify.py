@@ -8,8 +8,7 @@ from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import has_barrier
+from paimark.core.actions.roots.barrier import has_barrier, stray_commits
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside

@@ -12,8 +12,7 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.table.lineage.main_branch import all_roots, main_root
-from paimark.core.table.reading import read_records
-from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key
+from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key, read_records
 from paimark.core.table.savepoints import SavepointManager
 
 

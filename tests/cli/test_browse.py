@@ -71,6 +71,16 @@ def test_the_columns_of_a_long_list_stay_in_line(paimark: Paimark, warehouse: Pa
     assert len({line.rindex("  main") for line in lines}) == 1
 
 
+def test_what_has_a_name_that_is_left_out_is_told(paimark: Paimark, warehouse: Path) -> None:
+    for name in ("shop.db/re\x1b[31md", "shop.db/two\nlines", "\x07.db"):
+        shutil.copytree(warehouse / "shop.db/orders", warehouse / name)
+    ran = paimark("--warehouse", warehouse, "tables", "--output", "json")
+    assert [row["table_name"] for row in ran.rows] == ["events", "orders"]
+    assert r"left out: '\x07.db'. " in ran.err and "no '/', '\\' or control characters" in ran.err
+    assert r"left out: 're\x1b[31md' and 1 more" in ran.err
+    assert r"\x07" not in paimark("--warehouse", warehouse, "tables", "shop").err
+
+
 def test_a_broken_table_hides_no_other(paimark: Paimark, warehouse: Path) -> None:
     (warehouse / "shop.db" / "events" / "branch").mkdir()
     (warehouse / "shop.db" / "events" / "branch" / "MAIN-BRANCH").write_text("gone")

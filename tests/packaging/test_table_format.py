@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from paimark.core.actions.branches import going
+from paimark.core.actions.branches import removal
 from paimark.core.actions.change import journal, landing
 from paimark.core.actions.change.change import Change
 from paimark.core.actions.change.driver import CHANGES, change_named
@@ -27,7 +27,6 @@ from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.actions.roots.barrier import notice
 from paimark.core.actions.roots.savepoint_claim import Claim
 from paimark.core.actions.tags import rename_tag
-from paimark.core.actions.undo import archive
 from paimark.core.actions.undo import replacement as undo_replacement
 from paimark.core.actions.undo import truncation as undo_truncation
 from paimark.core.demo.directory import MARKER
@@ -58,7 +57,7 @@ STEPS = {
     *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE, release_pins.RELEASES),
     *(rewrite_main.TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
     *(replace_main_branch._CLEARING, replace_main_branch._COMPARED, replace_main_branch._CLEARED),
-    *(undo_replacement._DROPPED, archive.RESTORED, archive.GOES, archive.STAYS, going.MARKS),
+    *(undo_replacement._DROPPED, removal.RESTORED, removal.GOES, removal.STAYS, removal.MARKS),
     *(undo_truncation._TRY, undo_truncation._PUT_BACK, rename_tag.DELETED),
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import Corrupt
-from paimark.core.storage.limits import MOST_BYTES
+from paimark.core.storage.files import MOST_BYTES
 from paimark.core.storage.local import LocalFiles
 
 TAG = "shop.db/t/tag/tag-x"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from paimark.core.actions.change.operations import stacks_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table import operations
@@ -16,7 +14,6 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot, RowsEdit
 from paimark.core.table.operations import Operation, append, log_entries, read_operations
 from paimark.core.table.records import Point
-from paimark.core.table.system_tables import system_table
 
 TABLE = TablePath("d", "t")
 _MADE = Operation(
@@ -88,18 +85,3 @@ def test_writes_do_not_push_other_operations_out(files: Files) -> None:
     known = read_operations(files, TABLE)
     assert [each.token for each in known if each.action == "create-tag"] == many("a", 4)
     assert 5 <= len([each for each in known if each.action == "write"]) <= 15
-
-
-def test_what_an_unreleased_version_wrote_is_listed_and_never_undone(files: Files) -> None:
-    """It has what an undo needs in another shape, which is left alone."""
-    old = {**json.loads(msgspec.structs.replace(_MADE, number=1, token="a1").to_json()), "wayBack": {"to": 1}}
-    path = TABLE.operation(1, "a1")
-    files.create(path, json.dumps(old).encode())
-    add(files, "b2")
-    listed = system_table("operations")
-    take_back = [column.name for column in listed.columns].index("take_back")
-    assert [row[take_back] for row in listed.read(files, TABLE.root())] == [
-        "an unreleased version of Paimark wrote it, and it can't be taken back",
-        "it can't be taken back",
-    ]
-    assert stacks_of(files, TABLE).undo == ()

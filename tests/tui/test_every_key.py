@@ -15,7 +15,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
 from paimark.tui.panes.log import LogPane
 from paimark.tui.panes.query import QueryPane
-from paimark.tui.screens.key_sections import key_sections
+from paimark.tui.screens.help import key_sections
 from paimark.tui.session import Target
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.sql_editor import SqlEditor

@@ -24,7 +24,7 @@ USED = {
     },
     "keys.bindings": {"_character_to_key": "a Cyrillic letter is the Latin key at its place"},
     "messages": {"_sender": "a pane's message reaches the application while a handler of its screen runs"},
-    "styled_app": {
+    "theme": {
         "_disable_notifications": "no screen has a widget that it never shows (P1)",
         "_disable_tooltips": "no screen has a widget that it never shows (P1)",
     },

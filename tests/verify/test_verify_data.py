@@ -17,7 +17,7 @@ from pyarrow import orc
 
 from paimark.core.actions.context import Context
 from paimark.core.errors import Corrupt
-from paimark.core.storage.limits import MOST_BYTES, TooLarge
+from paimark.core.storage.files import MOST_BYTES, TooLarge
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.verify import Problem, data_files, verify

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.errors import PaimarkError
@@ -16,7 +15,6 @@ from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
 from paimark.tui.widgets.grid.scroll_lines import wrap_line
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.widgets.lines import Lines
 from paimark.tui.widgets.query_status import problem
 from paimark.tui.work.background import Slot
@@ -74,19 +72,13 @@ class ChartScreen(Dialog[None]):
     ]
 
     def __init__(self, title: str, read: Callable[[], Sequence[Chart]], first: str = "") -> None:
-        super().__init__()
-        self._title = title
+        self._lines = ChartLines()
+        super().__init__(title, self._lines)
         self._read = read
         self._first = first
         self._charts: Sequence[Chart] = ()
         self._at = 0
         self._is_reading = True
-        self._lines = ChartLines()
-
-    def compose(self) -> ComposeResult:
-        with self.framed(self._title):
-            yield self._lines
-            yield KeyBar()
 
     def on_mount(self) -> None:
         self._reading: Slot[Sequence[Chart]] = Slot(self.app, "chart", self._take, self._fail)

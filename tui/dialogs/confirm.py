@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.text import clean_text
@@ -13,7 +12,6 @@ from paimark.tui.keymap import steps
 from paimark.tui.named_keys import key
 from paimark.tui.widgets.choices import Choices
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
-from paimark.tui.widgets.key_bar import KeyBar
 
 _CANCEL = "Cancel"
 
@@ -30,19 +28,12 @@ class ConfirmScreen(Dialog[bool]):
         self, question: str, statement: str, *, title: str = "Rows will be removed", agree: str = "Run it"
     ) -> None:
         """`statement` is the text in question; `agree` is the label of the button that agrees."""
-        super().__init__()
-        self._title = title
+        self._text = ScrollLines(lambda: key("confirm.down", "j"))
+        self._choices = Choices([_CANCEL, agree])
+        super().__init__(title, self._text, self._choices)
         self._agree = agree
         self._question = question
         self._statement = statement
-        self._text = ScrollLines(lambda: key("confirm.down", "j"))
-        self._choices = Choices([_CANCEL, agree])
-
-    def compose(self) -> ComposeResult:
-        with self.framed(self._title):
-            yield self._text
-            yield self._choices
-            yield KeyBar()
 
     def on_mount(self) -> None:
         statement = [[(clean_text(line), "")] for line in self._statement.strip().splitlines()]

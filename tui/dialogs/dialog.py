@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 from textual import events, on
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -21,6 +22,7 @@ from paimark.tui.theme import Line
 from paimark.tui.widgets.clean_input import FilterLine
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
 
 # One line of the screen above and one below; with the frame's own two lines.
 _OUTSIDE = 2
@@ -50,7 +52,10 @@ def _hides_rows(grid: RecordGrid) -> bool:
 
 
 class Dialog(ModalScreen[Result]):
-    """Escape removes a filter, else closes it. Every screen that can be closed is a dialog."""
+    """`parts` are in a frame, above a line of keys. Escape removes a filter, else closes it.
+
+    Every screen that can be closed is a dialog.
+    """
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -65,16 +70,22 @@ class Dialog(ModalScreen[Result]):
     Dialog Choices { height: 1; margin-top: 1; }
     Dialog KeyBar { height: 1; background: $surface;}
     """
+    # Whether it has the line of keys.
+    HAS_BAR: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", key_display="esc", id="dialog.close"),
         hidden("dialog.keys", "question_mark,f1", "app.help", "the keys of this dialog"),
         *ANYWHERE,
     ]
 
-    def framed(self, title: str) -> Vertical:
-        self._panel = Vertical()
+    def __init__(self, title: str, *parts: Widget) -> None:
+        super().__init__()
+        self.bar = KeyBar()
+        self._panel = Vertical(*parts, *((self.bar,) if self.HAS_BAR else ()))
         self.retitle(title)
-        return self._panel
+
+    def compose(self) -> ComposeResult:
+        yield self._panel
 
     def retitle(self, title: str) -> None:
         self._panel.border_title = _unmarked(title)
@@ -147,10 +158,10 @@ class SearchedText(Dialog[None]):
 
     parts: ClassVar[str]
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._words = ""
+    def __init__(self, title: str) -> None:
         self._text = ScrollLines()
+        super().__init__(title, self._text)
+        self._words = ""
 
     def on_mount(self) -> None:
         self._show()

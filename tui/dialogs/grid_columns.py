@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
 from paimark.core.figures import counted
 from paimark.tui.dialogs.pick import PickDialog
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.widgets.clean_input import CleanInput
-from paimark.tui.widgets.grid.columns import NARROWEST, STEP, ColumnLayout
+from paimark.tui.widgets.grid.columns import NARROWEST, STEP
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 
 _COLUMNS = (
     GridColumn("column", style="accent", most=60, middle=True),
@@ -56,16 +55,12 @@ class ColumnLine(CleanInput):
 class ColumnsScreen(PickDialog[int]):
     """Enter goes to the column under the cursor; the other keys change it at once, behind the dialog."""
 
+    HAS_BAR = True
+
     def __init__(self, grid: RecordGrid) -> None:
         line = ColumnLine(placeholder="a part of the name", compact=True)
         super().__init__("Columns", line, _COLUMNS)
         self._of = grid
-
-    def compose(self) -> ComposeResult:
-        with self.framed(self._title):
-            yield self._input
-            yield self._grid
-            yield KeyBar()
 
     def on_mount(self) -> None:
         self._show()
@@ -118,7 +113,7 @@ class ColumnsScreen(PickDialog[int]):
             return
         layout = self._of.shown_columns.layout.toggled(self._names[index])
         if all(self._names[each] in layout.hidden for each in self._listed):
-            self.query_one(KeyBar).say("One column stays", "warn")
+            self.bar.say("One column stays", "warn")
         else:
             self._lay_out(layout)
 

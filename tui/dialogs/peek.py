@@ -1,33 +1,38 @@
-"""`p`: the first rows of the version under the cursor, without Spark."""
+"""`p`: the first rows of the version under the cursor, without Spark, by a process that can be killed."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.actions.plan import Outcome
-from paimark.core.errors import PaimarkError
+from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.figures import counted
+from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
 from paimark.core.table.definition.file_sizes import unit_of
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.text import clean_text
-from paimark.core.travel.diff.versions import DiffVersion
+from paimark.core.travel.diff.versions import DiffVersion, find_version
+from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.formats import copied_cells, whole_text
+from paimark.tui.formats import copied_cells
 from paimark.tui.keymap import hidden
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.messages import Copied, StatusShown
+from paimark.tui.named_keys import key
 from paimark.tui.query.arrow_rows import ArrowRows, arrow_columns
-from paimark.tui.query.peeking import PEEKED, Peeking
+from paimark.tui.session import Session, Target
 from paimark.tui.terminal.key_order import ROWS
-from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
-from paimark.tui.work.background import Slot
+from paimark.tui.work.background import Slot, ThreadReport
 
 if TYPE_CHECKING:
     from paimark.tui.dialogs.editing.target import EditTarget
+
 
 # The number of key columns that stay visible.
 _MOST_PINNED = 3
@@ -49,17 +54,12 @@ class PeekScreen(Dialog[None]):
     ]
 
     def __init__(self, title: str, peeking: Peeking) -> None:
-        super().__init__()
-        self._title = title
-        self._peeking = peeking
         self._grid = RecordGrid(frozen=1, cells=True)
+        super().__init__(f"{title}: first rows", self._grid)
+        self._of = title
+        self._peeking = peeking
         self._is_reading = True
         self._version: DiffVersion | None = None
-
-    def compose(self) -> ComposeResult:
-        with self.framed(f"{self._title}: first rows"):
-            yield self._grid
-            yield KeyBar()
 
     def on_mount(self) -> None:
         self._reading: Slot[Peeked] = Slot(self.app, "peek", self._take, self._failed)
@@ -83,7 +83,7 @@ class PeekScreen(Dialog[None]):
         at = f"snapshot {version.snapshot.id}" if version.snapshot else "no snapshot"
         more = " and perhaps more" if table.num_rows == PEEKED else ""
         rows = counted(table.num_rows, "row") + _records(version)
-        self.retitle(f"{self._title} at {at}: {rows}{more}")
+        self.retitle(f"{self._of} at {at}: {rows}{more}")
 
     def _failed(self, error: PaimarkError) -> None:
         self._is_reading = False
@@ -94,25 +94,15 @@ class PeekScreen(Dialog[None]):
         for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell", "peek.change"))
         return ROWS if self._is_reading and for_rows else ""
 
-    def _row(self) -> list[tuple[str, str]]:
-        index = self._grid.index
-        if index is None:
-            return []
-        values = zip(self._grid.columns, self._grid.source.row(index), strict=True)
-        return [(column.title, "null" if value is None else whole_text(value)) for column, value in values]
-
-    def _detail(self, index: int) -> Detail:
-        return Detail(f"row {index + 1}", tuple(self._row()), values=tuple(self._grid.source.row(index)))
-
     def action_copy(self) -> None:
         if (index := self._grid.index) is not None:
             self.app.post_message(Copied(copied_cells(self._grid.source.row(index), "null")))
 
     async def action_record(self) -> None:
-        from paimark.tui.dialogs.record import RecordScreen
+        from paimark.tui.dialogs.record import RecordScreen, row_of
 
-        if (index := self._grid.index) is not None:
-            await self.app.push_screen(RecordScreen(self._detail(index)))
+        if (row := row_of(self._grid)) is not None:
+            await self.app.push_screen(RecordScreen(row))
 
     async def action_cell(self) -> None:
         from paimark.tui.dialogs.record import cell_of
@@ -152,3 +142,69 @@ def _records(version: DiffVersion) -> str:
     total = None if version.snapshot is None else version.snapshot.total_record_count
     unit = unit_of(version.schema)
     return "" if total is None or unit == "row" else f" of {counted(total, unit)}"
+
+
+PEEKED = 100
+
+
+class Peeking:
+    """One such read: call `read` in a thread, and `stop` from any thread."""
+
+    def __init__(self, session: Session, target: Target, requested: RequestedVersion) -> None:
+        self.session = session
+        self._target = target
+        self._requested = requested
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+        # Of what was read last: whether it was the newest then. A job may have committed since.
+        self.was_newest = False
+
+    @property
+    def table(self) -> TablePath:
+        return self._target.table
+
+    @property
+    def branch(self) -> str | None:
+        return self._requested.branch
+
+    def read(self, report: ThreadReport[tuple[DiffVersion, Any]]) -> None:
+        """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
+        files = self.session.files
+        version = find_version(files, self._target.table, self._requested)
+        self.was_newest = version.snapshot is not None and (
+            version.name is None or version.snapshot.id == Lineage(files, version.root).latest_id()
+        )
+        warehouse = WarehouseAccess(files, files.uri, self.session.settings.options)
+        scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
+        with self.session.room.paused():
+            process = self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "paimark.core.cli.query.peek", str(PEEKED)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            if self._stopped:
+                process.kill()
+            out, errors = process.communicate(scan.to_text().encode())
+        if self._stopped:
+            return
+        if process.returncode != 0:
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
+            raise Unavailable(
+                f"The rows could not be read: {clean_text(last) or f'exit code {process.returncode}'}",
+                f"{key('pane.query', 'enter')} on its row prepares the query that reads them with Spark.",
+            )
+        report((version, _table(out)))
+
+    def stop(self) -> None:
+        """End the read: the rows are not wanted any more."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.kill()
+
+
+def _table(data: bytes) -> Any:
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
@@ -26,22 +25,17 @@ class PickDialog(Dialog[Picked]):
     PickDialog > Vertical { height: 80%; }
     PickDialog Input { height: 1; background: $surface; }
     """
+    HAS_BAR: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = steps("pick", "move", up="up,ctrl+k", down="down,ctrl+j")
 
     def __init__(
         self, title: str, line: str | Input, columns: Sequence[GridColumn], *, head: bool = True
     ) -> None:
         """`line` is the input, or its placeholder."""
-        super().__init__()
-        self._title = title
         self._input = line if isinstance(line, Input) else CleanInput(placeholder=line, compact=True)
         self._grid = RecordGrid(columns, head=head, only_words=True)
         self._grid.can_focus = False
-
-    def compose(self) -> ComposeResult:
-        with self.framed(self._title):
-            yield self._input
-            yield self._grid
+        super().__init__(title, self._input, self._grid)
 
     def on_mount(self) -> None:
         self.set_focus(self._input)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import ClassVar, Literal
 
-from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input
@@ -32,7 +31,6 @@ from paimark.tui.session import Session
 from paimark.tui.theme import Line
 from paimark.tui.widgets.choices import Choices
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.jobs import NO_RETURN
 from paimark.tui.work.running_change import RunningChange
@@ -82,7 +80,18 @@ class PlanDialog(Dialog[Outcome | None]):
         statement: str = "",
     ) -> None:
         """`statement` is the one that asks for the action, if it is of a statement."""
-        super().__init__()
+        self._fields = ArgumentFields(action, given)
+        self._rows = FieldRows(*self._fields)
+        self._help = FieldHelp(markup=False)
+        # In a field letters are text, so the named key is no letter.
+        self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
+        self._choices = Choices([CANCEL])
+        # The fields are for one object: a change of many has none.
+        fields = (self._rows, self._help) if change is None or not change.plan.parts else ()
+        super().__init__(
+            f"{action.name} · {table.full_name}",
+            *(self._text, *fields, self._fields.confirmation, self._choices),
+        )
         self._statement = statement
         self._session = session
         self._action = action
@@ -107,26 +116,9 @@ class PlanDialog(Dialog[Outcome | None]):
         self._counting = Cancellation()
         branch = given.get("branch")
         self._begun_on = None if branch is None else str(branch)
-        self._fields = ArgumentFields(action, given)
-        self._rows = FieldRows(*self._fields)
-        self._help = FieldHelp(markup=False)
         # Until a person edits them, arguments that are there are one line below the plan.
         self._is_edited = self._fields.first_missing is not None
         self._is_open = False
-        # In a field letters are text, so the named key is no letter.
-        self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
-        self._choices = Choices([CANCEL])
-
-    def compose(self) -> ComposeResult:
-        with self.framed(f"{self._action.name} · {self._table.full_name}"):
-            yield self._text
-            # The fields are for one object: a change of many has none.
-            if self._change is None or not self._change.plan.parts:
-                yield self._rows
-                yield self._help
-            yield self._fields.confirmation
-            yield self._choices
-            yield KeyBar()
 
     def on_mount(self) -> None:
         self._make_room()

@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.figures import counted
 from paimark.core.text import clean_text, cut_middle, distinct, width_of
 from paimark.tui.dialogs.dialog import SearchedText
-from paimark.tui.formats import whole_text
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import Copied
 from paimark.tui.theme import Line
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 
 
 class RecordScreen(SearchedText):
@@ -36,14 +33,9 @@ class RecordScreen(SearchedText):
     ]
 
     def __init__(self, detail: Detail, *, cell: bool = False) -> None:
-        super().__init__()
+        super().__init__(detail.title)
         self._detail = detail
         self._is_cell = self._is_unfolded = cell
-
-    def compose(self) -> ComposeResult:
-        with self.framed(self._detail.title):
-            yield self._text
-            yield KeyBar()
 
     def show(self, detail: Detail) -> None:
         """Show more facts about the same record; other records are ignored."""
@@ -59,14 +51,14 @@ class RecordScreen(SearchedText):
         self.show_text(self._text, lines or [[(f"Nothing here matches /{self._words}", "quiet")]])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "fold" or any(is_foldable(value) for _, value in self._detail.facts)
+        return action != "fold" or any(is_foldable(each.text) for each in self._detail.facts)
 
     def action_fold(self) -> None:
         self._is_unfolded = not self._is_unfolded
         self._show()
 
     def action_copy(self) -> None:
-        text = self._detail.facts[0][1] if self._is_cell else as_json(self._detail)
+        text = self._detail.facts[0].text if self._is_cell else as_json(self._detail)
         self.app.post_message(Copied(text))
 
 
@@ -74,8 +66,8 @@ def as_json(detail: Detail) -> str:
     """The fields as JSON. Of two columns with the same name the later one gets a number."""
     from paimark.core.export.json_rows import json_text, plain
 
-    names = distinct([name for name, _ in detail.facts])
-    values = detail.values or [value for _, value in detail.facts]
+    names = distinct([each.name for each in detail.facts])
+    values = [each.text if each.value is ... else each.value for each in detail.facts]
     return json_text(dict(zip(names, map(plain, values), strict=True)), indent=2)
 
 
@@ -85,12 +77,18 @@ def cell_of(grid: RecordGrid) -> RecordScreen | None:
     if row is None or column is None:
         return None
     value, title = grid.source.row(row)[column], grid.columns[column].title
-    facts = ((title, "null" if value is None else whole_text(value)),)
-    return RecordScreen(Detail(f"{title} of row {row + 1}", facts), cell=True)
+    return RecordScreen(Detail(f"{title} of row {row + 1}", (Fact.cell(title, value),)), cell=True)
+
+
+def row_of(grid: RecordGrid) -> Detail | None:
+    """The row of data under the cursor of a grid; None if it is on none."""
+    if (index := grid.index) is None:
+        return None
+    named = zip(grid.columns, grid.source.row(index), strict=True)
+    return Detail(f"row {index + 1}", tuple(Fact.cell(column.title, value) for column, value in named))
 
 
 WIDEST_NAME = 28
-Fields = Sequence[tuple[str, str]]
 
 
 def unfolded(text: str) -> list[str]:
@@ -108,15 +106,15 @@ def is_foldable(text: str) -> bool:
     return len(unfolded(text)) > 1
 
 
-def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
+def paragraphs(facts: Sequence[Fact], *, unfold: bool, words: str = "") -> list[Line]:
     """A line for each field, its name first; an unfolded field has more lines, its name before the first.
 
     `words` keeps the lines that contain all of them, ignoring case, in the name or the value; with `!` in
     front those that don't.
     """
-    room = min(WIDEST_NAME, max((width_of(clean_text(name)) for name, _ in fields), default=0))
+    room = min(WIDEST_NAME, max((width_of(clean_text(each.name)) for each in facts), default=0))
     lines: list[Line] = []
-    for name, value in fields:
+    for name, value, _ in facts:
         title = cut_middle(clean_text(name), WIDEST_NAME)
         texts = [clean_text(each) for each in (unfolded(value) if unfold else [value])]
         texts = [text for text in texts if matches(f"{clean_text(name)}\0{text}", words)]

@@ -57,12 +57,6 @@ def first_keys(keymap: Keymap) -> Mapping[str, str]:
     return {id_: written(keys.split(",")[0].strip()) for id_, keys in keymap.items()}
 
 
-def keys_by_id(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, str]:
-    """The first key of each binding, by id, formatted for people."""
-    named = [each for each in bindings if isinstance(each, Binding)]
-    return {each.id: written(keys_of(each, keymap)[0]) for each in named if each.id}
-
-
 def _rebound(binding: Binding, keymap: Keymap) -> Binding:
     keys = keymap.get(binding.id or "")
     return binding if keys is None else replace(binding, key=keys, key_display=None)

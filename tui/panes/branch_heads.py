@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
@@ -10,28 +10,21 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.tui.session import Opened
 
-ReadHeads = Callable[[Files, Opened], Hashable]
-
 
 class BranchHeads:
     """The newest snapshot of each branch of a table, by its hint and by the content of its file.
 
-    The content matters because a table or branch that was dropped and made again may have the same ids. A
-    check reads all hints, but only two snapshots: that of main, because a table that was made again has
-    another one, and that of one branch in turn.
+    The content matters because a table or branch that was dropped and made again may have the same ids. All
+    hints are read each time, but few snapshots: where the hint is another one, that of main, because a table
+    that was made again has another one, and that of one branch in turn.
     """
 
     def __init__(self) -> None:
-        self._contents: Mapping[Root, int] = {}
+        # The hint and the content of each root.
+        self._known: Mapping[Root, tuple[bytes | None, int]] = {}
         self._turn = 0
 
-    def read(self, files: Files, main: Opened) -> Hashable:
-        """A value for `check` to be compared with: one listing, and two small reads a branch."""
-        hints = _hints(files, main)
-        self._contents = _contents(files, hints, hints)
-        return self._fingerprint(hints)
-
-    def check(self, files: Files, main: Opened) -> Hashable:
+    def fingerprint(self, files: Files, main: Opened) -> Hashable:
         """A value that differs from the last one if there are other branches or newest snapshots.
 
         It costs one listing, one small read a branch, and two more.
@@ -39,12 +32,14 @@ class BranchHeads:
         hints = _hints(files, main)
         roots = list(hints)
         self._turn += 1
-        again = {roots[0], roots[self._turn % len(roots)]}
-        self._contents = {**self._contents, **_contents(files, hints, again)}
-        return self._fingerprint(hints)
-
-    def _fingerprint(self, hints: Mapping[Root, bytes | None]) -> Hashable:
-        return tuple((root, hint, self._contents.get(root)) for root, hint in hints.items())
+        known = {root: hint for root, (hint, _) in self._known.items()}
+        others = {root for root in roots if root not in known or known[root] != hints[root]}
+        contents = _contents(files, hints, others | {roots[0], roots[self._turn % len(roots)]})
+        self._known = {
+            root: (hint, contents[root] if root in contents else self._known[root][1])
+            for root, hint in hints.items()
+        }
+        return tuple(self._known.items())
 
 
 def _hints(files: Files, main: Opened) -> Mapping[Root, bytes | None]:

@@ -28,7 +28,7 @@ from paimark.tui.panes.snapshots import snapshot_facts
 from paimark.tui.panes.tags import PROTECTED
 from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
 from paimark.tui.records.sources import GridColumn, RecordKey, Records, values_by
-from paimark.tui.session import Session, Target
+from paimark.tui.session import Opened, Session
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
@@ -116,26 +116,24 @@ class BranchesPane(RecordPane[BranchRows]):
     def empty_note(self) -> str:
         return f"No branches. {key('act.branch', 'b')} on a snapshot makes one."
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.
-        opened = self.session.open(Target(target.table))
-        protected = read_if_there(self.session.files, target.table.protected)
-        fingerprint = self._heads.read(self.session.files, opened), protected
-        why = reasons(self.session.files, opened.root, "branch")
+        fingerprint, table = self.fingerprint(opened), opened.root.table
+        main = opened.of_main.root
+        why = reasons(self.session.files, main, "branch")
         rows = [
             replace(
-                _branch_row(self.session, target.table, opened.root, state),
+                _branch_row(self.session, table, main, state),
                 protected=why.get(state.row.branch_name, ""),
             )
-            for state in branches.branch_states(self.session.files, target.table)
+            for state in branches.branch_states(self.session.files, table)
         ]
-        viewed = self.session.open(target)
-        report(PaneRows(viewed, Records(rows, values_by(self.COLUMNS), _key), (opened.root, fingerprint)))
+        report(PaneRows(opened, Records(rows, values_by(self.COLUMNS), _key), fingerprint))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        opened = self.session.open(Target(target.table))
-        protected = read_if_there(self.session.files, target.table.protected)
-        return opened.root, (self._heads.check(self.session.files, opened), protected)
+    def fingerprint(self, opened: Opened) -> Hashable:
+        files, main = self.session.files, opened.of_main
+        protected = read_if_there(files, main.target.table.protected)
+        return main.root, self._heads.fingerprint(files, main), protected
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]

@@ -21,7 +21,7 @@ from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.marks import Mark
 from paimark.tui.records.sources import GridColumn, RecordKey, Records, values_by
-from paimark.tui.session import Session, Target
+from paimark.tui.session import Opened, Session
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
@@ -86,12 +86,13 @@ class OperationsPane(RecordPane[OperationRows]):
     def empty_note(self) -> str:
         return f"Nothing was done yet. {key('act.savepoint', 's')} on a snapshot makes a savepoint."
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[OperationRows]]) -> None:
-        opened, entries = self.session.open(target), log_entries(self.session.files, target.table)
-        for known, total in self._pages(target.table, entries):
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[OperationRows]]) -> None:
+        table = opened.root.table
+        entries = log_entries(self.session.files, table)
+        for known, total in self._pages(table, entries):
             if not report.wanted:
                 return
-            is_whole, rows = len(known) == total, OperationRows(target.table, known)
+            is_whole, rows = len(known) == total, OperationRows(table, known)
             fingerprint = _fingerprint(entries, known) if is_whole else None
             report(PaneRows(opened, rows, fingerprint, None if is_whole else total))
 
@@ -113,10 +114,11 @@ class OperationsPane(RecordPane[OperationRows]):
             if not entries:
                 return
 
-    def fingerprint(self, target: Target) -> Hashable:
-        entries = log_entries(self.session.files, target.table)
+    def fingerprint(self, opened: Opened) -> Hashable:
+        table = opened.root.table
+        entries = log_entries(self.session.files, table)
         unknown = [each for each in entries if each.token not in self._settled]
-        return _fingerprint(entries, read_entries(self.session.files, target.table, unknown))
+        return _fingerprint(entries, read_entries(self.session.files, table, unknown))
 
     async def action_choose(self) -> None:
         await self.desk.action_record()

@@ -16,7 +16,7 @@ from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.files import SheetFiles
 from paimark.tui.panes.sheets.sheet import QuerySheet
-from paimark.tui.panes.sheets.sheet_job import SheetBar, SheetWanted
+from paimark.tui.panes.sheets.sheet_parts import SheetBar, SheetWanted
 from paimark.tui.query.drafts import Texts
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile

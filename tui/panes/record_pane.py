@@ -23,10 +23,9 @@ from paimark.tui.panes.pane import Desk, PaneRows, RowsReport
 from paimark.tui.records.marks import Mark, mark_of, pair_of_change, why_no_change
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn, RecordKey, RowSource, tuples
-from paimark.tui.session import Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.columns import ColumnLayout
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.widgets.lines import Column
 from paimark.tui.work.background import Slot, ThreadReport
@@ -43,7 +42,7 @@ class RecordPane(Column, Generic[S]):
 
     # A column of `COUNTED` is named by what metadata counts in the table.
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
-    FROZEN: ClassVar[int] = 1
+    SORTS: ClassVar[bool] = True
     TITLE: ClassVar[str] = ""
     # Whether all rows are of the root that is opened.
     ONE_ROOT: ClassVar[bool] = True
@@ -67,7 +66,9 @@ class RecordPane(Column, Generic[S]):
         self.target: Target | None = None
         self.loaded: PaneRows[S] | None = None
         self.problem: PaimarkError | None = None
-        self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
+        self.grid = RecordGrid(
+            self.COLUMNS, frozen=1, sorts=self.SORTS, at_edge=self._at_edge, sign=self._sign
+        )
         self._requested: Target | None = None
         self._going_to = ""
         self._kept_look = GridLook()
@@ -85,11 +86,11 @@ class RecordPane(Column, Generic[S]):
     # Implemented by subclasses
 
     @abstractmethod
-    def read(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[S]]) -> None:
         """Read and report the rows, at once or piece by piece. Called in a thread."""
 
     @abstractmethod
-    def fingerprint(self, target: Target) -> Hashable:
+    def fingerprint(self, opened: Opened) -> Hashable:
         """A cheap value that differs when `read` would find other rows. Called in a thread."""
 
     @abstractmethod
@@ -179,8 +180,9 @@ class RecordPane(Column, Generic[S]):
 
     def read_moving(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """Read and report the rows, wherever another program moves them meanwhile. Called in a thread."""
+        self.session.memory.look(target.table, self.TITLE.lower())
         rows = RowsReport(report, self.session, target, self.session.begin_unit(target))
-        self.session.read_moving(lambda: self.read(target, rows))
+        self.session.read_moving(lambda: self.read(self.session.open(target), rows))
 
     def _is_slow(self) -> None:
         self._say_reading(self._reading.generation)
@@ -258,7 +260,11 @@ class RecordPane(Column, Generic[S]):
         target = self.target
         if target is None or not self._ready or self._reading.busy or self._checking.busy:
             return
-        self._checking.ask(lambda report: self.session.read_moving(lambda: report(self.fingerprint(target))))
+        self._checking.ask(lambda report: self.check_moving(target, report))
+
+    def check_moving(self, target: Target, report: ThreadReport[Hashable]) -> None:
+        """Report the fingerprint, as `read_moving` the rows. Called in a thread."""
+        self.session.read_moving(lambda: report(self.fingerprint(self.session.open(target))))
 
     def _checked(self, fingerprint: Hashable) -> None:
         if self.loaded is None or self.problem is not None or fingerprint != self.loaded.fingerprint:
@@ -426,19 +432,14 @@ class RecordPane(Column, Generic[S]):
 
 
 def _look_of(grid: RecordGrid) -> GridLook:
-    layout, order, names = grid.shown_columns.layout, grid.order, grid.shown_columns.names
-    return GridLook(
-        layout.order,
-        tuple(sorted(layout.hidden)),
-        dict(layout.widths),
-        "" if order.column is None else names[order.column],
-        order.descending,
-    )
+    columns, order = grid.shown_columns, grid.order
+    sort = "" if order.column is None else columns.names[order.column]
+    return GridLook(columns.layout, sort, order.descending)
 
 
 def _put_look(grid: RecordGrid, look: GridLook) -> None:
     """Restore the settings; columns that no longer exist are ignored."""
-    grid.lay_out(ColumnLayout(look.order, frozenset(look.hidden), look.widths))
+    grid.lay_out(look.layout)
     names = grid.shown_columns.names
     if look.sort and look.sort in names:
         grid.sort_by(names.index(look.sort), descending=look.descending)

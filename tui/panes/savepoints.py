@@ -22,7 +22,7 @@ from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.tags import PROTECTED
 from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of, values_by
-from paimark.tui.session import Target
+from paimark.tui.session import Opened
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
@@ -103,28 +103,20 @@ class SavepointsPane(RecordPane[SavepointRows]):
     def empty_note(self) -> str:
         return f"No savepoints. {key('act.savepoint', 's')} makes one of the newest snapshot."
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
-        opened = self.session.open(target)
-        fingerprint = self._listing(opened.root.tags, target)
-        files = self.session.files
-        manager = SavepointManager(files, target.table)
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
+        files, fingerprint = self.session.files, self.fingerprint(opened)
+        manager = SavepointManager(files, opened.root.table)
         lines = sorted(_lines(files, manager, opened.root), key=lambda line: -line.id)
         rows = SavepointRows(opened.root, lines, _automatic(files, opened.root))
-        report(
-            PaneRows(opened, rows, (opened.root, fingerprint), left_out=tuple(manager.unreadable.values()))
-        )
+        report(PaneRows(opened, rows, fingerprint, left_out=tuple(manager.unreadable.values())))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        root = self.session.open(target).root
-        return root, self._listing(root.tags, target)
-
-    def _listing(self, tags: str, target: Target) -> Hashable:
-        files = self.session.files
+    def fingerprint(self, opened: Opened) -> Hashable:
+        files, root, table = self.session.files, opened.root, opened.root.table
         # With the files' metadata: a table that was dropped and made again has the same names and ids.
-        listed = [frozenset(files.entries(each)) for each in (target.table.savepoints, tags)]
+        listed = [frozenset(files.entries(each)) for each in (table.savepoints, root.tags)]
+        protected = read_if_there(files, table.protected)
         # The minute, so that a due time that passes is shown.
-        protected = read_if_there(files, target.table.protected)
-        return *listed, frozenset(files.names(target.table.branches)), protected, int(time.time() // 60)
+        return root, *listed, frozenset(files.names(table.branches)), protected, int(time.time() // 60)
 
     @property
     def position(self) -> str:

@@ -78,17 +78,21 @@ class SchemaPane(RecordPane[SchemaRows]):
         self._wanted = None
         super().aim(target)
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[SchemaRows]]) -> None:
-        opened = self.session.open(target)
-        fingerprint, ids = _fingerprint(opened), opened.lineage.schema_ids()
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[SchemaRows]]) -> None:
+        fingerprint, ids = self.fingerprint(opened), opened.lineage.schema_ids()
         chosen = self._wanted if self._wanted in ids else (ids[-1] if ids else None)
         history = [opened.lineage.schema(each) for each in ids if chosen is not None and each <= chosen]
         lines = _lines(history)
         schema = history[-1] if history else None
         report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), fingerprint))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        return _fingerprint(self.session.open(target))
+    def fingerprint(self, opened: Opened) -> Hashable:
+        """A value that differs when a version is added, and when the table was dropped and made again.
+
+        Raises `NotFound` when the table is gone.
+        """
+        files = frozenset(opened.lineage.files.entries(opened.root.schemas))
+        return opened.root, files or tuple(opened.lineage.schema_ids())
 
     def detail(self, index: int) -> Detail:
         rows = self.rows
@@ -131,15 +135,6 @@ class SchemaPane(RecordPane[SchemaRows]):
             self.load()
         else:
             self.post_message(StatusShown(f"There is no {'older' if step < 0 else 'newer'} schema"))
-
-
-def _fingerprint(opened: Opened) -> Hashable:
-    """A value that differs when a version is added, and when the table was dropped and made again.
-
-    Raises `NotFound` when the table is gone.
-    """
-    files = frozenset(opened.lineage.files.entries(opened.root.schemas))
-    return opened.root, files or tuple(opened.lineage.schema_ids())
 
 
 def _lines(history: Sequence[TableSchema]) -> list[SchemaLine]:

@@ -20,7 +20,6 @@ from paimark.core.table.records import Snapshot
 from paimark.core.table.rows import SnapshotRow
 from paimark.tui.messages import LogLineAdded
 from paimark.tui.named_keys import key
-from paimark.tui.opening import PAGE, Newest
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.records.sources import (
@@ -34,7 +33,7 @@ from paimark.tui.records.sources import (
     snapshot_key,
     user_cell,
 )
-from paimark.tui.session import Opened, Session, Target
+from paimark.tui.session import PAGE, Opened, Session
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import Slot, ThreadReport
 
@@ -149,13 +148,11 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._reading_whole: Slot[Whole] = Slot(self.app, "snapshot", self._take_whole, self._log_error)
         self._reading_marks: Slot[Marks] = Slot(self.app, "marks", self._take_marks, self._log_error)
 
-    def first_page(self, newest: Newest) -> None:
+    def first_page(self, opened: Opened, rows: Sequence[SnapshotRow], unit: str) -> None:
         """Show the rows that were read before the screen existed."""
-        self.target = newest.opened.target
-        self.take(
-            msgspec.structs.replace(self._pane_rows(newest.opened, newest.rows, None), unit=newest.unit)
-        )
-        if len(newest.rows) >= PAGE:
+        self.target = opened.target
+        self.take(msgspec.structs.replace(self._pane_rows(opened, rows, None), unit=unit))
+        if len(rows) >= PAGE:
             self.load()
 
     def load(self) -> None:
@@ -168,8 +165,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         if self._want_all and not self._reads_all and self.loaded is not None and self.loaded.is_part:
             self.load()
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:
-        opened = self.session.open(target)
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:
         root, before = self._known
         if root != opened.root:
             before = ()
@@ -195,8 +191,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._known, self._tags_fingerprint = (None, ()), None
         super().reload()
 
-    def fingerprint(self, target: Target) -> Fingerprint:
-        opened = self.session.open(target)
+    def fingerprint(self, opened: Opened) -> Fingerprint:
         root, rows = self._known
         newest = opened.lineage.newest(1)
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.

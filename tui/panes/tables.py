@@ -14,7 +14,9 @@ from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
 from paimark.core.table.catalog import address_hint, database_directory, databases, tables
 from paimark.core.table.layout import TablePath
-from paimark.tui.messages import LogLineAdded
+from paimark.core.table.names import unsafe_said
+from paimark.tui.messages import LogLineAdded, StatusShown
+from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.session import Session, Target
@@ -28,6 +30,8 @@ TableListing = list[TablePath] | PaimarkError
 _COMING = "What Spark, Flink or pypaimon makes here shows by itself."
 # How long the cursor rests on a table before it is read, so that moving past one costs nothing.
 _REST = 0.15
+# In cells, including the line at its right.
+_NARROWEST, _STEP = 12, 4
 
 
 class TreeLine(msgspec.Struct, frozen=True):
@@ -76,6 +80,23 @@ class TablesPane(Frame):
         if not self.databases:
             self.grid.say("Reading …")
 
+    # Its width: until a person sets one, the style sheet defines it, for wide and for narrow terminals
+
+    def fit(self, terminal: int) -> None:
+        """Apply the remembered width, but at most half of a terminal of this width."""
+        if (width := self.session.memory.sidebar) is not None:
+            self.styles.width = _within(width, terminal)
+
+    def widen(self, steps: int, terminal: int) -> None:
+        """Make it wider by some steps, or narrower if they are negative."""
+        if self.display:
+            width = _within(self.outer_size.width + steps * _STEP, terminal)
+            self.session.memory.keep_sidebar(width)
+            self.fit(terminal)
+        else:
+            back = f"{key('browse.up', 'esc')} brings them back"
+            self.post_message(StatusShown(f"The tables are hidden: {back}", "warn"))
+
     # Databases and tables
 
     def reload(self) -> None:
@@ -100,6 +121,8 @@ class TablesPane(Frame):
         before, self._listings = self._listings, listings
         if listings[""] != before.get("", set(map(database_directory, self.databases))):
             self._listing.ask(lambda report: report(databases(self.session.files)))
+        if listings != before:
+            self._show()
         for database in self._open & listings.keys():
             tables = self.tables.get(database)
             known = {each.name for each in tables} if isinstance(tables, list) else set()
@@ -254,7 +277,8 @@ class TablesPane(Frame):
             is_open = database in self._open
             lines.append(TreeLine(f"{'▾' if is_open else '▸'} {database}", database))
             if is_open:
-                lines += self._table_lines(database)
+                lines += self._table_lines(database) + self._left_out(database)
+        lines += self._left_out("")
         old, self._lines = self._line, lines
         self.grid.show(Records(lines, TreeLine.values))
         if not lines and self._listed:
@@ -265,6 +289,11 @@ class TablesPane(Frame):
             ]
             if indexes and self.grid.order.natural:
                 self.grid.move_to(indexes[0])
+
+    def _left_out(self, database: str) -> list[TreeLine]:
+        """What the last listing has besides, of a database or of the warehouse (`""`)."""
+        said = unsafe_said(self._listings.get(database, ()))
+        return [TreeLine(f"{' ' if database else ''}! {said}")] if said else []
 
     def _table_lines(self, database: str) -> list[TreeLine]:
         listing = self.tables.get(database)
@@ -278,6 +307,10 @@ class TablesPane(Frame):
             TreeLine(f" {'●' if table == self.shown else ' '} {table.name}", database, table)
             for table in listing
         ]
+
+
+def _within(width: int, terminal: int) -> int:
+    return max(_NARROWEST, min(width, terminal // 2))
 
 
 def list_tables(

@@ -18,7 +18,7 @@ from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, tags_fingerprint
 from paimark.tui.records.sources import GridColumn, RecordKey, Records, commit_of, values_by
-from paimark.tui.session import Opened, Target
+from paimark.tui.session import Opened
 from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.work.background import ThreadReport
 
@@ -74,20 +74,19 @@ class TagsPane(RecordPane[TagRows]):
     def empty_note(self) -> str:
         return f"No tags. {key('act.tag', 't')} on a snapshot makes one."
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
-        opened = self.session.open(target)
-        fingerprint = _seen(opened)
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[TagRows]]) -> None:
+        fingerprint = self.fingerprint(opened)
         every = opened.lineage.tags()
         left_out = tuple(opened.lineage.unreadable.values())
         why = reasons(self.session.files, opened.root, "tag")
         tags = [TagLine(name, tag, why.get(name, "")) for name, tag in every if not is_read_tag(name)]
         tags.sort(key=lambda line: (-line.tag.id, line.name))
         rows = TagRows(opened.root, tags, len(every) - len(tags))
-        report(PaneRows(opened, rows, (opened.root, fingerprint), left_out=left_out))
+        report(PaneRows(opened, rows, fingerprint, left_out=left_out))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        opened = self.session.open(target)
-        return opened.root, _seen(opened)
+    def fingerprint(self, opened: Opened) -> Hashable:
+        protected = read_if_there(self.session.files, opened.root.table.protected)
+        return opened.root, tags_fingerprint(opened), protected
 
     @property
     def position(self) -> str:
@@ -109,7 +108,3 @@ class TagsPane(RecordPane[TagRows]):
     def version(self, index: int) -> RowVersion | None:
         name, tag, _ = self.rows.records[index]
         return RowVersion(version=name, tag=name, snapshot_id=tag.id, commit_time=tag.time_millis)
-
-
-def _seen(opened: Opened) -> Hashable:
-    return tags_fingerprint(opened), read_if_there(opened.lineage.files, opened.root.table.protected)

@@ -15,24 +15,25 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import split_name, split_system_name
+from paimark.tui.session import Target
 
 # Values that are the same as a text, in Spark and here; a moment is a date too.
 EXACT = (str, int, date, Decimal)
 
 
-def when_statement(table: TablePath, branch: str | None) -> str:
+def when_statement(of: Target) -> str:
     """It asks since when; the person writes the condition."""
-    return _call("when", table, branch, "condition => ''")
+    return _call("when", of.table, of.branch, "condition => ''")
 
 
-def holders_statement(table: TablePath) -> str:
+def holders_statement(of: Target) -> str:
     """It asks who still holds some rows; the person writes the condition."""
-    return _call("holders", table, None, "where => ''")
+    return _call("holders", of.table, None, "where => ''")
 
 
-def try_statement(table: TablePath) -> str:
+def try_statement(of: Target) -> str:
     """It tries a script on a branch; the person writes the file."""
-    return _call("try", table, None, "file => ''")
+    return _call("try", of.table, None, "file => ''")
 
 
 def history_statement(files: Files, label: str, row: Mapping[str, Any]) -> str:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from textual.app import App
-
-from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.errors import Cancelled
 from paimark.core.figures import counted, whole_seconds
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Event, Failed, Finished
@@ -19,7 +16,6 @@ from paimark.core.text import clean_text
 from paimark.tui.named_keys import cancel_key
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.theme import Line
-from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import EngineRoom
 from paimark.tui.work.spark_work import SparkCaller
 
@@ -34,13 +30,13 @@ class Export(SparkCaller):
         self._began = time.monotonic()
         self._rows = 0
 
-    def hear(self, rows: int) -> None:
+    def _hear(self, rows: int) -> None:
         self._rows = rows
 
     @property
     def line(self) -> Line:
-        if self.cancelling is not None:
-            return [*self.cancelling.line, ("  no file will be there", "quiet")]
+        if self.is_cancelling:
+            return [*self.cancel_line, ("  no file will be there", "quiet")]
         if self._room.state == "starting":
             took = whole_seconds(time.monotonic() - self._began)
             return [(f"Spark is starting, {took}", "warn"), ("  then the rows are exported", "quiet")]
@@ -48,42 +44,16 @@ class Export(SparkCaller):
         done = f"{counted(self._rows, 'row')} so far  {cancel_key()} cancels  → {clean_text(self.path)}"
         return [("exporting ", "accent"), (done, "quiet")]
 
-
-class Exporting:
-    """Runs one export at a time, which is in `export`; `ended` gets its result: a sentence and its ink."""
-
-    def __init__(self, app: App[Any], room: EngineRoom, ended: Callable[[str, str], None]) -> None:
-        self.export: Export | None = None
-        self._room = room
-        self._ended = ended
-        self._slot: Slot[str] = Slot(app, "export", self._written, self._failed)
-
-    def start(self, path: Path, result: QueryResult, database: str | None) -> Export:
-        self.export = Export(path, self._room)
-        self.export.thread = self._slot.ask(partial(self._work, self.export, result, database))
-        return self.export
-
-    def _work(
-        self, export: Export, result: QueryResult, database: str | None, report: ThreadReport[str]
-    ) -> None:
-        with self._room.exports.writing(export.path):
-            count = self._write(export, result, database)
-        report(f"Wrote {counted(count, 'row')} to {export.path}")
-
-    def _write(self, export: Export, result: QueryResult, database: str | None) -> int:
+    def write(self, result: QueryResult, database: str | None) -> str:
+        """Write the rows, in a thread; return a sentence. Raises the errors of `write_file`."""
         names, types = result.names, result.types
-        if isinstance(result.end, Finished) and result.end.truncated:
-            with closing(self._room.run(result.asked, database, None)) as events:
-                return write_file(export.path, batches_of(events, export.hear), names, types)
-        return write_file(export.path, result.rows.batches, names, types)
-
-    def _written(self, sentence: str) -> None:
-        self.export = None
-        self._ended(sentence, "good")
-
-    def _failed(self, error: PaimarkError) -> None:
-        self.export = None
-        self._ended(error.said, "bad")
+        with self._room.exports.writing(self.path):
+            if isinstance(result.end, Finished) and result.end.truncated:
+                with closing(self._room.run(result.asked, database, None)) as events:
+                    count = write_file(self.path, batches_of(events, self._hear), names, types)
+            else:
+                count = write_file(self.path, result.rows.batches, names, types)
+        return f"Wrote {counted(count, 'row')} to {self.path}"
 
 
 def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: Sequence[str]) -> int:

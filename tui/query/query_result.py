@@ -150,8 +150,8 @@ class QueryResult(SparkCaller):
 
     def _running(self, now: float, engine: str) -> Line:
         elapsed = seconds(max(0.0, now - self.began)) if now - self.began >= 1 else "…"
-        if self.cancelling is not None:
-            return self.cancelling.line
+        if self.is_cancelling:
+            return self.cancel_line
         if engine == "starting":
             return [
                 ("Spark is starting  ", "warn"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -10,8 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from paimark.core.actions.declared.kinds import RowVersion
+from paimark.core.errors import PaimarkError
 from paimark.core.table.layout import TablePath
-from paimark.tui.messages import Copied, StatusShown
+from paimark.core.table.rows import SnapshotRow
+from paimark.tui.messages import Copied, LogLineAdded, StatusShown
 from paimark.tui.opening import Opening
 from paimark.tui.panes.log import Log
 from paimark.tui.panes.pane import Pane, WithChange
@@ -21,7 +23,6 @@ from paimark.tui.panes.tables import TablesPane
 from paimark.tui.query.drafts import Drafts
 from paimark.tui.records.marks import Mark, marked_words
 from paimark.tui.records.row_actions import tabs_of
-from paimark.tui.screens.beginning import Beginning
 from paimark.tui.screens.browse_keys import (
     BROWSE,
     FIRST_ON,
@@ -33,9 +34,8 @@ from paimark.tui.screens.browse_keys import (
 from paimark.tui.screens.open_tabs import LocationHistory, OpenTabs, keep_place
 from paimark.tui.screens.row_dialogs import DifferenceLookup, RowDialogs
 from paimark.tui.screens.selected_rows import SelectedRows
-from paimark.tui.screens.sidebar import Sidebar
 from paimark.tui.screens.table_summary import TableSummary
-from paimark.tui.session import Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
@@ -79,7 +79,6 @@ class BrowseScreen(Backdrop):
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
         self.drafts = Drafts()
         self.rows = SelectedRows(self.tabs, self.say)
-        self._sidebar = Sidebar(self.tables, session.memory, self.say)
 
     def compose(self) -> ComposeResult:
         yield self.breadcrumb
@@ -101,9 +100,9 @@ class BrowseScreen(Backdrop):
         # Who names a table wants its rows.
         self.set_focus((self.snapshots if self.session.settings.start else self.tables).grid)
         # The reading thread may still run when this screen no longer has an app.
-        begin, app = Beginning(self).take, self.app
-        for stage in self._opening.listen(lambda stage: post(app, lambda: begin(stage))):
-            begin(stage)
+        app = self.app
+        for stage in self._opening.listen(lambda stage: post(app, lambda: stage(self))):
+            stage(self)
         self.set_interval(FOLLOW_SECONDS, self.follow)
         self.set_interval(FOLLOW_SECONDS, self.session.memory.save_soon)
         self.set_interval(DRAFT_SECONDS, lambda: self.drafts.keep_soon(self.tabs.texts_at_stake))
@@ -118,6 +117,46 @@ class BrowseScreen(Backdrop):
     def say(self, text: str, ink: str = "") -> None:
         """Show a sentence on the bottom line."""
         self.post_message(StatusShown(text, ink))
+
+    # The beginning
+
+    def begin_at(self, target: Target, problem: str = "") -> None:
+        """Show a table whose newest snapshots are being read, unless the person has gone elsewhere."""
+        if self.target in (None, self.snapshots.awaited):
+            self.tables.fit(self.size.width)
+            self._show_name(target)
+            self.snapshots.expect(target)
+            self._summary.read()
+            self._remember()
+        if problem:
+            self.say(problem, "warn")
+            self.go_left()
+
+    def show_newest(self, opened: Opened, rows: Sequence[SnapshotRow], unit: str) -> None:
+        if opened.target == self.target:
+            self.snapshots.first_page(opened, rows, unit)
+
+    def arrive(self, target: Target, tab: Tab, row: str = "", note: str = "") -> None:
+        if target == self.target and self.tabs.current is Tab.SNAPSHOTS:
+            self.call_after_refresh(self._arrive, tab, row, note)
+
+    async def _arrive(self, tab: Tab, row: str, note: str) -> None:
+        """Go to the row of the requested version."""
+        pane = await self.open_tab(tab)
+        if row and isinstance(pane, RecordPane):
+            pane.go_to(row)
+        if note:
+            self.say(note)
+
+    def note(self, problem: str) -> None:
+        self.post_message(LogLineAdded(problem, "warn"))
+
+    def fail_at(self, stage: str, error: PaimarkError) -> None:
+        if stage == "snapshots":
+            self.snapshots.fail(error)
+        else:
+            self.tables.fail(error)
+            self.snapshots.grid.say("")
 
     # Location
 
@@ -189,14 +228,6 @@ class BrowseScreen(Backdrop):
         """Hide the tables until Escape, for tabs that need the whole width of a narrow terminal."""
         self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE, Tab.OPERATIONS), "-savepoints")
 
-    def expect(self, target: Target) -> None:
-        """Show a table whose newest snapshots are being read already, so that they are not read twice."""
-        self._sidebar.show(self.size.width)
-        self._show_name(target)
-        self.snapshots.expect(target)
-        self._summary.read()
-        self._remember()
-
     def _show_detail(self) -> None:
         detail = self.pane.current_detail
         self.detail.look_at(detail)
@@ -251,26 +282,10 @@ class BrowseScreen(Backdrop):
         """Put a statement into the query pane."""
         await (await self._query_pane()).prepare(sql)
 
-    async def ask_when(self) -> None:
-        """Put a question into the query pane: since when the table has rows of a condition."""
-        from paimark.tui.query.asking import when_statement
-
+    async def ask(self, made: Callable[[Target], str]) -> None:
+        """Put a statement about the table into the query pane."""
         if self.target is not None:
-            await self.prepare_statement(when_statement(self.target.table, self.target.branch))
-
-    async def ask_holders(self) -> None:
-        """Put a question into the query pane: which versions still have rows of a condition."""
-        from paimark.tui.query.asking import holders_statement
-
-        if self.target is not None:
-            await self.prepare_statement(holders_statement(self.target.table))
-
-    async def ask_try(self) -> None:
-        """Put a statement into the query pane that tries a script on a branch."""
-        from paimark.tui.query.asking import try_statement
-
-        if self.target is not None:
-            await self.prepare_statement(try_statement(self.target.table))
+            await self.prepare_statement(made(self.target))
 
     @property
     def compared(self) -> Difference | None:
@@ -352,10 +367,10 @@ class BrowseScreen(Backdrop):
         self.pane.reload()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._sidebar.show(event.size.width)
+        self.tables.fit(event.size.width)
 
     def action_sidebar(self, steps: int) -> None:
-        self._sidebar.resize(steps, self.size.width)
+        self.tables.widen(steps, self.size.width)
 
     def action_zoom(self) -> None:
         zoomed = not self.has_class("-zoomed")

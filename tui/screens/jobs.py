@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect import isawaitable
 from typing import Any, ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import App
 from textual.binding import Binding, BindingType
 
 from paimark.core.figures import whole_seconds
@@ -14,7 +14,6 @@ from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.records.sources import GridColumn, Records, values_by
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.jobs import NO_RETURN, Job, Jobs
 
 # The bell rings at the end of a job that took at least this long while nobody watched.
@@ -43,18 +42,11 @@ class JobsScreen(Dialog[Job]):
     ]
 
     def __init__(self, jobs: Jobs) -> None:
-        super().__init__()
-        self._jobs = jobs
         self._grid = RecordGrid(_COLUMNS)
         # The whole sentence about the job under the cursor: in the list a narrow terminal cuts it.
         self._summary = ScrollLines(lambda: "")
-        self._key_bar = KeyBar()
-
-    def compose(self) -> ComposeResult:
-        with self.framed("Jobs"):
-            yield self._grid
-            yield self._summary
-            yield self._key_bar
+        super().__init__("Jobs", self._grid, self._summary)
+        self._jobs = jobs
 
     def on_mount(self) -> None:
         self.set_focus(self._grid)
@@ -102,7 +94,7 @@ class JobsScreen(Dialog[Job]):
         if job is None or job.end is not None:
             return False
         if not job.stop():
-            self._key_bar.say(NO_RETURN, "warn")
+            self.bar.say(NO_RETURN, "warn")
         self._show()
         return True
 

@@ -1,7 +1,8 @@
-"""The entries of the palette: panes, actions, tables, and the console's own commands."""
+"""The entries of the palette: panes, actions, tables, other warehouses, and the console's own commands."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from paimark.core.actions.declared.declarations import DECLARED
+from paimark.core.config import Flags, Settings, config_path, load_settings, read_config
+from paimark.core.errors import PaimarkError
+from paimark.core.storage.option_values import require_options
+from paimark.core.text import clean_text
 from paimark.tui.dialogs.palette import PaletteEntry
-from paimark.tui.named_keys import key
+from paimark.tui.messages import Say
+from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.pane import Pane
-from paimark.tui.session import Target
+from paimark.tui.query.asking import holders_statement, try_statement, when_statement
+from paimark.tui.session import Session, Target
 from paimark.tui.tabs import Tab
 
 if TYPE_CHECKING:
@@ -61,9 +68,18 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
             PaletteEntry(
                 "chart", "records, files and bytes over time, or a histogram", "C", browse.action_chart
             ),
-            PaletteEntry("when", "since when there are rows of a condition", "", browse.ask_when),
-            PaletteEntry("holders", "which versions still have rows of a condition", "", browse.ask_holders),
-            PaletteEntry("try", "a script on a branch, checked, and published", "", browse.ask_try),
+            PaletteEntry(
+                "when", "since when there are rows of a condition", "", partial(browse.ask, when_statement)
+            ),
+            PaletteEntry(
+                "holders",
+                "which versions still have rows of a condition",
+                "",
+                partial(browse.ask, holders_statement),
+            ),
+            PaletteEntry(
+                "try", "a script on a branch, checked, and published", "", partial(browse.ask, try_statement)
+            ),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("expiry off", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
@@ -133,3 +149,77 @@ def own_entries(app: App[Any], themes: Sequence[str]) -> list[PaletteEntry]:
         offered("mouse", "on or off", "M", "mouse"),
         replace(offered("quit", "Paimark, also as :q and :exit", "ctrl+q", "quit"), aliases=("q", "exit")),
     ]
+
+
+_HOW_TO_OPEN = "open PATH opens another warehouse: /lake, s3://bucket/lake, /lake/shop.orders"
+
+
+def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) -> list[PaletteEntry]:
+    """An entry for each context of the config file; none if it can't be read. `go` opens the chosen one."""
+    try:
+        contexts = read_config(config_path()).contexts
+    except PaimarkError:
+        return []
+    return [
+        PaletteEntry(
+            f"context {clean_text(name)}",
+            "this is it" if name == session.settings.context else "open its warehouse",
+            "",
+            partial(_open, session, say, go, context=name),
+        )
+        for name in contexts
+    ]
+
+
+def opening_entry(session: Session, say: Say, go: Callable[[Settings], None]) -> PaletteEntry:
+    """`open PATH`: another warehouse, or a table of it, as `paimark PATH` opens it."""
+    entry = PaletteEntry("open", "another warehouse: open PATH", "", lambda: say(_HOW_TO_OPEN, "warn"))
+    return replace(entry, run_with=lambda path: _open(session, say, go, path=path))
+
+
+def _open(
+    session: Session,
+    say: Say,
+    go: Callable[[Settings], None],
+    *,
+    context: str | None = None,
+    path: str | None = None,
+) -> None:
+    """Open another warehouse. Flags of the command line still apply, except warehouse and options."""
+    from paimark.core.cli.places import go_to, require_place, require_warehouse
+
+    if reason := why_not_now(session):
+        say(reason, "warn")
+        return
+    given = session.settings.flags or Flags()
+    flags = replace(given, warehouse=None, options={}, context=context, start=None)
+    try:
+        if path is not None:
+            go_to(os.path.expanduser(path), flags)
+        settings = load_settings(flags)
+        require_options(settings.options, settings.warehouse)
+        require_warehouse(settings.warehouse)
+        require_place(settings)
+    except PaimarkError as error:
+        say(error.said, "bad")
+    else:
+        go(settings)
+
+
+def why_not_now(session: Session) -> str:
+    """A sentence about running work that the switch would end; empty if there is none."""
+    if session.changes:
+        return f"{session.changes[0].title} is being written: {_listed_by()}switch when it is done"
+    if paths := session.room.exports.paths:
+        # The export of a difference is no job.
+        is_job = any(str(paths[0]) in each.title for each in session.jobs.running)
+        name = clean_text(paths[0].name)
+        return f"{name} is being written: {_listed_by() if is_job else ''}switch when it is done"
+    # A statement may still wait for the start of Spark.
+    if session.room.state == "running" or session.jobs.running:
+        return f"A statement is still running: {cancel_key()} cancels it, then switch"
+    return ""
+
+
+def _listed_by() -> str:
+    return f"{key('browse.jobs', 'J')} lists it, "

@@ -26,7 +26,6 @@ from paimark.tui.records.marks import (
 )
 from paimark.tui.records.row_actions import (
     PROTECTING,
-    RowAction,
     on_row,
     on_tab,
     protection_of,
@@ -45,6 +44,10 @@ if TYPE_CHECKING:
     from paimark.tui.dialogs.plan_dialog import PlanDialog
     from paimark.tui.dialogs.record import RecordScreen
     from paimark.tui.work.running_change import RunningChange
+
+
+# An action, the table that it is for, and its arguments.
+Choice = tuple[str, Target, Mapping[str, object]]
 
 
 class RowDialogs:
@@ -68,29 +71,19 @@ class RowDialogs:
             files = self._session.files
             report([each for database in databases(files) for each in dropped_tables(files, database)])
 
-        trash: Slot[list[DroppedTable]] = Slot(
-            self._app,
-            "trash",
-            partial(self._choose_dropped, name),
-            lambda error: self._say(str(error), "bad"),
-        )
-        trash.ask(found)
+        Slot(self._app, "trash", partial(self._choose_dropped, name)).ask(found)
 
     async def _choose_dropped(self, name: str, known: Sequence[DroppedTable]) -> None:
-        from paimark.tui.dialogs.pick import PickOne
-
         if not known:
             self._say("No dropped table is in the trash", "warn")
             return
-
-        async def chosen(dropped: DroppedTable | None) -> None:
-            if dropped is not None:
-                await self.plan(name, Target(dropped.table), {"id": dropped.id})
-
-        labels = {
-            f"{each.table.full_name}, dropped {minute(each.dropped_at)}, {each.id}": each for each in known
+        choices = {
+            f"{each.table.full_name}, dropped {minute(each.dropped_at)}, {each.id}": (
+                (name, Target(each.table), {"id": each.id})
+            )
+            for each in known
         }
-        await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
+        await self._choose(name, choices)
 
     async def open_action(self, name: str, *, by_name: bool = False) -> None:
         """Open the dialog of an action, filled in from the row under the cursor.
@@ -135,7 +128,7 @@ class RowDialogs:
         if marked.why_not:
             self._say(marked.why_not, "warn")
         else:
-            await self.plan(name, target, dict(marked.arguments))
+            await self.plan(name, target, marked.arguments)
         return True
 
     async def _act_on_object(self, name: str, target: Target) -> bool:
@@ -151,20 +144,20 @@ class RowDialogs:
             self._say(actions.why_none, "warn")
         elif len(actions.choices) == 1:
             [only] = actions.choices
-            await self.plan(only.action, target, dict(only.arguments))
+            await self.plan(only.action, target, only.arguments)
         else:
-            await self._choose(name, target, actions.choices)
+            choices = {each.label: (each.action, target, each.arguments) for each in actions.choices}
+            await self._choose(name, choices)
         return True
 
-    async def _choose(self, name: str, target: Target, choices: Sequence[RowAction]) -> None:
+    async def _choose(self, name: str, choices: Mapping[str, Choice]) -> None:
         from paimark.tui.dialogs.pick import PickOne
 
-        async def chosen(choice: RowAction | None) -> None:
+        async def chosen(choice: Choice | None) -> None:
             if choice is not None:
-                await self.plan(choice.action, target, dict(choice.arguments))
+                await self.plan(*choice)
 
-        labels = {choice.label: choice for choice in choices}
-        await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
+        await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", choices), chosen)
 
     async def open_call(self, called: ActionCall, sql: str, closed: WithChange) -> None:
         """Open the dialog of the action of a statement. `closed` is called when it closes."""
@@ -181,7 +174,7 @@ class RowDialogs:
         table = parse_table_name(change.plan.table)
         await self._push(PlanDialog(self._session, change.action, table, change.plan.arguments, change))
 
-    async def plan(self, name: str, target: Target, arguments: dict[str, object]) -> None:
+    async def plan(self, name: str, target: Target, arguments: Mapping[str, object]) -> None:
         from paimark.core.actions.registry import action
         from paimark.tui.dialogs.plan_dialog import PlanDialog
 
@@ -224,8 +217,7 @@ class RowDialogs:
     async def open_peek(self) -> None:
         """Show the first rows of the version under the cursor, or of the table, without Spark."""
         from paimark.core.travel.requested_version import RequestedVersion
-        from paimark.tui.dialogs.peek import PeekScreen
-        from paimark.tui.query.peeking import Peeking
+        from paimark.tui.dialogs.peek import Peeking, PeekScreen
 
         target = self._tabs.target
         if target is None or self._rows.says_no_row():
@@ -246,7 +238,7 @@ class DifferenceLookup:
         rows: SelectedRows,
         say: Say,
         prepare: Callable[[str], Awaitable[None]],
-        plan: Callable[[str, Target, dict[str, object]], Awaitable[None]],
+        plan: Callable[[str, Target, Mapping[str, object]], Awaitable[None]],
     ) -> None:
         self.shown: Difference | None = None
         self._session = session
@@ -294,7 +286,7 @@ class DifferenceLookup:
             if isinstance(result, str):
                 await self._prepare(result)
             elif result is not None:
-                await self._plan("restore-rows", target, dict(result))
+                await self._plan("restore-rows", target, result)
 
         screen = DifferenceScreen(
             self._session.room,

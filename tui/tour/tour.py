@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import Binding
 from textual.timer import Timer
-from textual.widget import Widget
 
 from paimark.core.demo.directory import MARKER
 from paimark.core.errors import NotFound, PaimarkError
@@ -22,13 +21,12 @@ from paimark.tui.named_keys import key
 from paimark.tui.session import Session
 from paimark.tui.tour.steps import STEPS, TABLE, Known, Seen, Step, write_files
 from paimark.tui.tour.tour_bar import TourBar
-from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.widgets.key_bar import written
 from paimark.tui.work.background import Slot
 
 if TYPE_CHECKING:
-    from paimark.core.travel.diff.diff import Difference
     from paimark.tui.query.query_result import QueryResult
-    from paimark.tui.screens.open_tabs import OpenTabs
+    from paimark.tui.screens.browse import BrowseScreen
     from paimark.tui.work.running_change import RunningChange
 
 _LOOK_SECONDS = 0.4
@@ -41,24 +39,11 @@ _OFFER = (
 )
 
 
-class Guided(Protocol):
-    """The screen, as the tour uses it."""
-
-    tabs: OpenTabs
-    key_bar: KeyBar
-
-    @property
-    def compared(self) -> Difference | None: ...
-    async def prepare_statement(self, sql: str) -> None: ...
-    def go_up(self) -> None: ...
-    def mount(self, *widgets: Widget, before: Widget) -> object: ...
-
-
 class Tour:
     """`keys` are formatted keys by the ids of their bindings."""
 
     def __init__(
-        self, app: App[Any], session: Session, guided: Guided, say: Say, keys: Mapping[str, str]
+        self, app: App[Any], session: Session, guided: BrowseScreen, say: Say, keys: Mapping[str, str]
     ) -> None:
         self._app = app
         self._session = session
@@ -258,19 +243,13 @@ def _read_known(session: Session, branch: str | None) -> Known:
     return Known(branch if branch in known and branch else free, os.path.abspath(session.settings.warehouse))
 
 
-def make_tour(
-    app: App[Any],
-    session: Session,
-    guided: Guided,
-    say: Say,
-    bindings: Sequence[BindingType],
-    keymap: Mapping[str, str],
-) -> Tour:
-    """A tour with the present keys; `bindings` are the application's."""
+def make_tour(app: App[Any], session: Session, guided: BrowseScreen, say: Say) -> Tour:
+    """A tour with the present keys."""
     from paimark.tui.dialogs.plan_dialog import PlanDialog
-    from paimark.tui.keys.rebinding import keys_by_id
-    from paimark.tui.screens.key_sections import key_sections
+    from paimark.tui.screens.help import key_sections
 
-    sections = [*key_sections(bindings), ("", PlanDialog.BINDINGS)]
-    keys = keys_by_id([each for _, of_section in sections for each in of_section], keymap)
+    sections = [*key_sections(app.BINDINGS), ("", PlanDialog.BINDINGS)]
+    bindings = [each for _, section in sections for each in section if isinstance(each, Binding)]
+    first = {each.id: written(each.key.partition(",")[0]) for each in bindings if each.id}
+    keys = dict(zip(first, map(key, first, first.values()), strict=True))
     return Tour(app, session, guided, say, keys)

@@ -11,13 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from paimark.tui.theme import Line
-from paimark.tui.widgets.lines import Lines, spread
+from paimark.tui.widgets.lines import FittingLines, spread
 
 # The least width of a line.
 _LEAST = 20
 
 
-class TourBar(Lines, can_focus=True):
+class TourBar(FittingLines, can_focus=True):
     """It has the focus only during the offer; it passes on any key that is not its own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,22 +39,11 @@ class TourBar(Lines, can_focus=True):
 
     def tell(self, title: str, text: str, hint: str) -> None:
         self._title, self._text, self._hint = title, text, hint
-        self._fit()
         self.update_lines()
-
-    def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        self.styles.height = 1 + len(self._wrapped(self.size.width or self.app.size.width))
-
-    def _wrapped(self, width: int) -> list[str]:
-        return wrap(self._text, max(_LEAST, width - 2))
 
     def lines(self, width: int) -> Sequence[Line]:
         title = spread([(f" {self._title}", "title")], [(f"{self._hint} ", "quiet")], width)
-        return [title, *([(f" {line}", "")] for line in self._wrapped(width))]
+        return [title, *([(f" {line}", "")] for line in wrap(self._text, max(_LEAST, width - 2)))]
 
     def action_accept(self) -> None:
         self.post_message(self.Answered(accepted=True))

@@ -10,7 +10,7 @@ import msgspec
 
 from paimark.core.figures import counted, exact_moment, exact_time
 from paimark.core.text import clean_text, width_of
-from paimark.tui.formats import short_user
+from paimark.tui.formats import short_user, whole_text
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines
@@ -22,20 +22,6 @@ _NARROWEST = 25
 _ONLY_IN_RECORD = re.compile(r"version|uuid|.*\bmanifest list\b.*")
 # In characters: the strip has no room for more of a value; the record shows all of it.
 _LONGEST = 2000
-
-
-class Detail(msgspec.Struct, frozen=True):
-    """`title` names the record, `facts` are its fields as (name, value), `position` is its row number.
-
-    `key` identifies the record, so that facts read later are never added to another record. `values` are
-    those of the facts as JSON has them, in their order; without them the texts are copied.
-    """
-
-    title: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
-    position: str = ""
-    key: Hashable = None
-    values: tuple[object, ...] = ()
 
 
 class Fact(NamedTuple):
@@ -57,12 +43,27 @@ class Fact(NamedTuple):
     def id(cls, name: str, number: int | None) -> Fact:
         return cls(name, "" if number is None else str(number), number)
 
+    @classmethod
+    def cell(cls, name: str, value: object) -> Fact:
+        """A value of a row of data, in full."""
+        return cls(name, "null" if value is None else whole_text(value), value)
+
+
+class Detail(msgspec.Struct, frozen=True):
+    """`title` names the record, `facts` are its fields, `position` is its row number.
+
+    `key` identifies the record, so that facts read later are never added to another record.
+    """
+
+    title: str = ""
+    facts: tuple[Fact, ...] = ()
+    position: str = ""
+    key: Hashable = None
+
 
 def described(title: str, facts: Iterable[Fact]) -> Detail:
     """The facts that have a text."""
-    known = [each for each in facts if each.text]
-    values = tuple(each.text if each.value is ... else each.value for each in known)
-    return Detail(title, tuple((each.name, each.text) for each in known), values=values)
+    return Detail(title, tuple(each for each in facts if each.text))
 
 
 class DetailStrip(Lines):
@@ -76,8 +77,9 @@ class DetailStrip(Lines):
             self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
-        facts = [(name, value) for name, value in self.detail.facts if not _ONLY_IN_RECORD.fullmatch(name)]
-        return flow([(name, short_user(value)) for name, value in facts], width - 1, self.size.height)
+        facts = [each for each in self.detail.facts if not _ONLY_IN_RECORD.fullmatch(each.name)]
+        shown = [(each.name, short_user(each.text)) for each in facts]
+        return flow(shown, width - 1, self.size.height)
 
 
 def flow(facts: Facts, width: int, height: int) -> list[Line]:

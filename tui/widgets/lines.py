@@ -10,7 +10,7 @@ from rich.style import Style
 from textual import events
 from textual.containers import Horizontal, Vertical
 from textual.filter import ANSIToTruecolor, LineFilter
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -107,6 +107,21 @@ class Lines(Painted):
     def _lay_out(self, width: int) -> list[Strip]:
         styles = inks_over(self.rich_style, self.app.theme)
         return [strip_of(line, width, styles) for line in self.lines(width)]
+
+
+class FittingLines(Lines):
+    """It is as high as its lines."""
+
+    DEFAULT_CSS = "FittingLines { height: auto; }"
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return len(self.lines(width))
+
+    def update_lines(self) -> None:
+        before = len(self._strips)
+        super().update_lines()
+        if len(self._strips) != before:
+            self.refresh(layout=True)
 
 
 def strip_of(line: Line, width: int, styles: Mapping[str, Style]) -> Strip:

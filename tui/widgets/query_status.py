@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from textual import events
-
 from paimark.core.text import ELLIPSIS, clean_text
 from paimark.core.travel.parse.statement import pointed
 from paimark.tui.theme import Line
 from paimark.tui.widgets.grid.scroll_lines import wrap_line
-from paimark.tui.widgets.lines import Lines
+from paimark.tui.widgets.lines import FittingLines
 
 # So wide that time, tasks and the cancel key fit on one line beside the list of tables on a small terminal.
 _BAR = 10
 # So many lines it may always take; more if the rows leave them free.
 _LINES = 6
 _INDENT, _NARROWEST = 2, 20
-# The width for which the height is computed before the lines have one.
-_USUAL = 80
 
 
-class QueryStatus(Lines):
+class QueryStatus(FittingLines):
     """A first line that is always shown, and more lines if needed. `room` counts the lines that are free."""
 
     def __init__(self, room: Callable[[], int] = lambda: 0) -> None:
@@ -34,19 +30,7 @@ class QueryStatus(Lines):
     def say(self, first: Line, more: Sequence[Line] = (), place: tuple[str, int] | None = None) -> None:
         """`place` is a text and an offset in it: the line at that offset comes second, with a caret."""
         self._first, self._more, self._place = first, more, place
-        self._fit()
         self.update_lines()
-
-    def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
-        # The first text can come before the width is known, and a line takes more lines in a narrower place.
-        self._fit()
-
-    def _fit(self) -> None:
-        """Make it as high as its text."""
-        height = len(self.lines(max(_NARROWEST, self.size.width or _USUAL)))
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
 
     def lines(self, width: int) -> Sequence[Line]:
         most = max(_LINES, self._room())

@@ -14,6 +14,7 @@ from textual.app import App
 from textual.message import Message
 
 from paimark.core.errors import PaimarkError
+from paimark.tui.messages import StatusShown
 from paimark.tui.work.unexpected_errors import problem_of
 
 T = TypeVar("T")
@@ -65,12 +66,17 @@ class Slot(Generic[T]):
     """
 
     def __init__(
-        self, app: App[Any], name: str, take: Callable[[T], object], failed: Callable[[PaimarkError], object]
+        self,
+        app: App[Any],
+        name: str,
+        take: Callable[[T], object],
+        failed: Callable[[PaimarkError], object] | None = None,
     ) -> None:
+        """Without `failed` the bottom line shows an error."""
         self.generation = 0
         self.busy = self._has_heard = False
         self.take = take
-        self._failed = failed
+        self._failed = failed or (lambda error: app.post_message(StatusShown(error.said, "warn")))
         self._app = app
         self._name = name
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError
 from paimark.core.once import once_for_all
 from paimark.core.text import whole_number
 from paimark.tui.named_keys import run_key
-from paimark.tui.work.unfinished_files import UnfinishedFiles
 
 if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine
@@ -33,8 +34,7 @@ class EngineRoom:
 
     def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
         self._settings = settings
-        self._given = engine
-        self._made: Engine | None = None
+        self._engine, self._is_given = engine, engine is not None
         # Cleared while Spark should leave the CPU to others: its start may wait.
         self._may_start = threading.Event()
         self._may_start.set()
@@ -43,24 +43,22 @@ class EngineRoom:
 
     @property
     def log_path(self) -> Path:
-        engine = self._made or self._given
-        return state_directory() / f"spark-{os.getpid()}.log" if engine is None else engine.log_path
+        own = state_directory() / f"spark-{os.getpid()}.log"
+        return own if self._engine is None else self._engine.log_path
 
     @once_for_all
     def engine(self) -> Engine:
-        if self._given is not None:
-            return self._given
-        from paimark.core.spark.client.client import Engine
+        if self._engine is None:
+            from paimark.core.spark.client.client import Engine
 
-        remove_old_logs(state_directory())
-        self._made = Engine(self._settings, self.log_path)
-        return self._made
+            remove_old_logs(state_directory())
+            self._engine = Engine(self._settings, self.log_path)
+        return self._engine
 
     @property
     def state(self) -> str:
         """stopped, starting, ready, running, resting or failed."""
-        engine = self._made or self._given
-        return "stopped" if engine is None else engine.state
+        return "stopped" if self._engine is None else self._engine.state
 
     def warm_up(self, ready: Callable[[float], None], failed: Callable[[PaimarkError], None]) -> None:
         """Start Spark in a thread, which calls `ready` with the seconds that it took, or `failed`."""
@@ -78,7 +76,7 @@ class EngineRoom:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Within the context Spark leaves the CPU to what a person waits for, unless it runs a statement."""
-        engine = self._made or self._given
+        engine = self._engine
         self._may_start.clear()
         try:
             with nullcontext() if engine is None else engine.paused(_MOST_PAUSE_SECONDS):
@@ -88,8 +86,7 @@ class EngineRoom:
 
     def current_database(self, given: str | None) -> str | None:
         """The database that a USE has chosen, else `given`."""
-        engine = self._made or self._given
-        return given if engine is None else engine.current_database(given)
+        return given if self._engine is None else self._engine.current_database(given)
 
     def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Generator[Event]:
         """Run a statement; yield its events as the engine sends them. For a thread: it blocks."""
@@ -114,32 +111,24 @@ class EngineRoom:
 
     def close(self) -> None:
         """End the engine and the processes that it started."""
-        if self._made is not None:
-            self._made.close()
+        if self._engine is not None and not self._is_given:
+            self._engine.close()
 
     def close_at_once(self) -> None:
         """End the engine by force, also while another thread still waits in `close`."""
-        if self._made is not None:
-            self._made.close_at_once()
+        if self._engine is not None and not self._is_given:
+            self._engine.close_at_once()
 
 
 def remove_old_logs(directory: Path) -> None:
     """Remove the logs of consoles that have ended, but the newest: somebody may still ask why one failed."""
+    from paimark.core.processes import lives
+
     with suppress(OSError):
         logs = {path: path.stat().st_mtime for path in directory.glob("spark-*.log")}
-        ended = [path for path in logs if (pid := whole_number(path.stem[6:])) and not _lives(pid)]
+        ended = [path for path in logs if (pid := whole_number(path.stem[6:])) and not lives(pid, "")]
         for path in sorted(ended, key=logs.__getitem__)[:-_KEPT_LOGS]:
             path.unlink(missing_ok=True)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 _LINES: Mapping[str, tuple[str, str, str, str]] = {
@@ -164,3 +153,43 @@ def engine_line(room: EngineRoom) -> Line:
         (state, state_ink),
         (f"   {consequence.format(log=room.log_path, run=run_key())}", "quiet"),
     ]
+
+
+# How long the console's end waits for a thread to remove its temporary file, in seconds: a disk may be slow.
+_PATIENCE = 5.0
+_STEP = 0.02
+
+
+class UnfinishedFiles:
+    """Threads add and remove files; the console's end reads them."""
+
+    def __init__(self) -> None:
+        self._paths: list[Path] = []
+        self._stopping = Cancellation()
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        return tuple(self._paths)
+
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[None]:
+        """While it lasts the calling thread writes the file, or removes what it wrote."""
+        self._paths.append(path)
+        try:
+            with cancellable(self._stopping):
+                yield
+        finally:
+            self._paths.remove(path)
+
+    def stop(self, hurried: threading.Event) -> None:
+        """Stop the threads, and wait for them; for some seconds at most, and not once `hurried` is set."""
+        self._stopping.cancel()
+        end = time.monotonic() + _PATIENCE
+        while self._paths and time.monotonic() < end and not hurried.wait(_STEP):
+            pass
+
+
+def ends_of(paths: Sequence[Path]) -> list[str]:
+    """A sentence for each export that was stopped before its file was complete."""
+    stopped = [path for path in paths if not os.path.lexists(path)]
+    return [f"The export to {path} was stopped: no file was written" for path in stopped]

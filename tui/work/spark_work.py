@@ -21,71 +21,50 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 
 
-class Cancelling:
-    """A cancellation that has begun: the constructor sends the request."""
+class SparkCaller:
+    """The work of one thread that calls Spark, and the cancellation of it. Spark is never ended unasked."""
 
-    def __init__(
-        self, room: EngineRoom, of: int | None = None, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        """`of` is the id of the thread whose work to cancel; None for that of any thread."""
-        self._room = room
-        self._of = of
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        # The thread's id: Spark may already run another one's statement when this is cancelled.
+        self.thread: int | None = None
         self._clock = clock
-        self._since = clock()
+        # Where the cancellation was asked for, and since when; None before.
+        self._asked: EngineRoom | None = None
+        self._since = 0.0
         self._ends_spark = False
-        room.cancel(of)
 
-    def repeat(self) -> None:
-        """Send the request again; no second press."""
-        self._room.cancel(self._of)
+    @property
+    def is_cancelling(self) -> bool:
+        return self._asked is not None
+
+    def press_cancel(self, room: EngineRoom) -> None:
+        """Begin a cancellation; once `cancel_line` offers that, end Spark by force."""
+        if self._asked is None:
+            self._asked, self._since = room, self._clock()
+            room.cancel(self.thread)
+        elif self._is_slow and not self._ends_spark:
+            self._ends_spark = True
+            room.kill(self.thread)
+
+    def cancel_again(self) -> None:
+        """Repeat the request, for a statement that was sent to Spark after the first one."""
+        if self._asked is not None:
+            self._asked.cancel(self.thread)
 
     @property
     def _is_slow(self) -> bool:
         return self._clock() - self._since >= PATIENCE
 
-    def press(self) -> None:
-        """Cancel again: end Spark by force, if `line` already offered that."""
-        if self._is_slow and not self._ends_spark:
-            self._ends_spark = True
-            self._room.kill(self._of)
-
     @property
-    def line(self) -> Line:
-        """The elapsed time, and after a while the offer to use force. Spark is never ended unasked."""
-        took = whole_seconds(self._clock() - self._since)
+    def cancel_line(self) -> Line:
+        """The time since the cancellation, and after a while the offer to use force."""
+        took = (whole_seconds(self._clock() - self._since), "quiet")
         if self._ends_spark:
-            return [("ending Spark  ", "warn"), (took, "quiet")]
+            return [("ending Spark  ", "warn"), took]
         if not self._is_slow:
-            return [("cancelling  ", "warn"), (took, "quiet")]
-        return [
-            ("cancelling  ", "warn"),
-            (took, "quiet"),
-            (
-                f"  it does not stop: {cancel_key()} again ends Spark, and its temporary views with it",
-                "",
-            ),
-        ]
-
-
-class SparkCaller:
-    """The work of one thread that calls Spark, and the cancellation of it."""
-
-    def __init__(self) -> None:
-        # The thread's id: Spark may already run another one's statement when this is cancelled.
-        self.thread: int | None = None
-        self.cancelling: Cancelling | None = None
-
-    def press_cancel(self, room: EngineRoom) -> None:
-        """Begin a cancellation, or press again."""
-        if self.cancelling is None:
-            self.cancelling = Cancelling(room, self.thread)
-        else:
-            self.cancelling.press()
-
-    def cancel_again(self) -> None:
-        """Repeat the request, for a statement that was sent to Spark after the first one."""
-        if self.cancelling is not None:
-            self.cancelling.repeat()
+            return [("cancelling  ", "warn"), took]
+        force = f"  it does not stop: {cancel_key()} again ends Spark, and its temporary views with it"
+        return [("cancelling  ", "warn"), took, (force, "")]
 
 
 class SparkWork(SparkCaller):
@@ -95,16 +74,12 @@ class SparkWork(SparkCaller):
         super().__init__()
         self._room = room
         self._began = time.monotonic()
-        self._uses_spark = self._is_cancelled = False
-
-    @property
-    def uses_spark(self) -> bool:
-        return self._uses_spark
+        self.uses_spark = self._is_cancelled = False
 
     @property
     def is_starting(self) -> bool:
         """Whether it is waiting for Spark to start."""
-        return self._uses_spark and self._room.state == "starting"
+        return self.uses_spark and self._room.state == "starting"
 
     @property
     def elapsed(self) -> str:
@@ -113,11 +88,11 @@ class SparkWork(SparkCaller):
     @property
     def line(self) -> Line:
         """The present step, and its elapsed time."""
-        if self.cancelling is not None:
-            return self.cancelling.line
+        if self.is_cancelling:
+            return self.cancel_line
         if self._is_cancelled:
             return [(f"cancelling, {self.elapsed}", "warn")]
-        if not self._uses_spark:
+        if not self.uses_spark:
             return [(f"at work, {self.elapsed}", "quiet")]
         if self.is_starting:
             return [(f"Spark is starting, {self.elapsed}", "warn")]
@@ -132,13 +107,13 @@ class SparkWork(SparkCaller):
         """The engine, for work that needs it. Called in its thread. Raises `Cancelled`."""
         if self._is_cancelled:
             raise Cancelled("It was cancelled before it was sent to Spark")
-        self._uses_spark, self.thread = True, threading.get_ident()
+        self.uses_spark, self.thread = True, threading.get_ident()
         return self._room.engine
 
     def cancel(self) -> None:
         """Send Spark nothing more, and stop its work for this; if that is slow, a second call uses force."""
         self._is_cancelled = True
-        if self.cancelling is not None or self._uses_spark:
+        if self.is_cancelling or self.uses_spark:
             self.press_cancel(self._room)
 
     def leave(self) -> None:

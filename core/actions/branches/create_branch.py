@@ -107,10 +107,10 @@ class CreateBranch(Change[CreateBranchState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
+        name = str(work.plan.arguments["name"])
         source = _source_as_planned(work.context, work.table, work.plan)
-        return cls(
-            work, CreateBranchState(str(work.plan.arguments["name"]), source.tag_name, source.snapshot_id)
-        )
+        raise_first(_name_refusals(work.context, work.table, name))
+        return cls(work, CreateBranchState(name, source.tag_name, source.snapshot_id))
 
     @property
     def _branch(self) -> Root:
@@ -119,11 +119,6 @@ class CreateBranch(Change[CreateBranchState]):
     @property
     def _paths(self) -> list[str]:
         return _paths(self.work.plan, self._branch)
-
-    def check(self, hold: Hold) -> None:
-        work = self.work
-        _source_as_planned(work.context, work.table, work.plan)
-        raise_first(_name_refusals(work.context, work.table, self.state.name))
 
     def prepare(self, hold: Hold) -> None:
         work = self.work

@@ -105,10 +105,10 @@ class RenameBranch(RootMove[RenameBranchState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        root, branch_state = as_planned(work)
-        if branch_state is None:
-            raise Refused(f"Branch {root.label} holds nothing to rename", "Delete it.")
-        return cls(work, RenameBranchState(root.label, str(work.plan.arguments["to"])))
+        root, _ = as_planned(work)
+        to = str(work.plan.arguments["to"])
+        raise_first(_refusals(work.context, root, to))
+        return cls(work, RenameBranchState(root.label, to))
 
     @property
     def names(self) -> tuple[str | None, str | None]:
@@ -116,10 +116,6 @@ class RenameBranch(RootMove[RenameBranchState]):
 
     def swap(self) -> None:
         return None
-
-    def check(self, hold: Hold) -> None:
-        root, _ = as_planned(self.work)
-        raise_first(_refusals(self.work.context, root, self.state.to))
 
     def prepare(self, hold: Hold) -> None:
         files = self.work.files

@@ -1,4 +1,4 @@
-"""Rename a branch root: copy it completely, then remove the old one.
+"""Rename a branch root, or retire it: copy it completely, then remove the old one.
 
 A job may still commit to the old name. So a file there is removed only if the new root has it, and late files
 are copied first.
@@ -7,20 +7,23 @@ are copied first.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import msgspec
 
-from paimark.core.actions.branches.going import mark, still_goes, unmarked
-from paimark.core.actions.change.change import Change, Work
+from paimark.core.actions.branches.delete_branch import as_planned, branch_refusals
+from paimark.core.actions.branches.removal import mark, still_goes, unmarked
+from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import moved
+from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import Item, Step
-from paimark.core.actions.replace.comparison import moved
+from paimark.core.actions.plan import Item, Step, raise_first
 from paimark.core.actions.replace.pointer import drop_expired
+from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
-    PARTS,
+    SCHEMAS,
     SNAPSHOTS,
     TAGS,
     Swap,
@@ -37,7 +40,9 @@ from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
 from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import BARRIER, PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.text import lowered
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -102,9 +107,8 @@ class RootMove(Change[S]):
                 unmarked(hold, source)
             return
         merge_history.rename(files, source, target)
-        if ids := snapshot_ids(files, source):
-            # Wait for readers that listed the snapshots under the old name, and do not know the new one.
-            wait_for_cleanings(self.work.context, len(ids), progress)
+        # Wait for readers that listed the snapshots under the old name, and do not know the new one.
+        wait_for_cleanings(self.work.context, source, progress)
         # An engine may have deleted tags under the old name since they were copied.
         copied = [
             name.removeprefix(f"{TAGS}/{TAG_PREFIX}") for name in part_of(root_files(files, target), TAGS)
@@ -177,3 +181,46 @@ def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> No
         f"Somebody goes on writing to {source.label} of {source.table.full_name}, now {target.label}",
         "Stop that job.",
     )
+
+
+class RetireBranch(RootMove[MovedRoot]):
+    """Copy the branch to its new name with stock retention off, as in every root that Paimark makes."""
+
+    State = MovedRoot
+
+    @classmethod
+    def begin(cls, work: Work) -> Self:
+        root, branch_state = as_planned(work)
+        raise_first(branch_refusals(work.context, root, keeps=True))
+        retired = str(work.plan.arguments["retired"])
+        if work.files.entries(work.table.root(retired).directory):
+            raise Refused(f"{work.plan.table} has a branch {retired} already", "Make a new plan.")
+        assert branch_state is not None, "a branch without a schema is refused"
+        edit = MovedRoot(
+            before=root.label,
+            after=retired,
+            schema_id=branch_state.schema_id,
+            schema=branch_state.schema.decode(),
+        )
+        return cls(work, edit)
+
+    @property
+    def names(self) -> tuple[str | None, str | None]:
+        return self.state.before, self.state.after
+
+    def swap(self) -> Swap:
+        data = (self.state.schema or "").encode()
+        name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
+        return Swap(name, data, with_options(data, RETENTION_OFF, name))
+
+    def edits(self) -> Edits | None:
+        return None if self.stays else Edits(moved=self.state)
+
+    def done(self) -> Done:
+        name, retired = self.source.label, self.target.label
+        return Done(
+            message=self.stays or f"Branch {name} of {self.work.plan.table} is retired as {retired}",
+            result={"branch_name": name, "retired_as": retired, **Removed().facts},
+            before=f"branch {name}",
+            after=f"branch {retired}",
+        )

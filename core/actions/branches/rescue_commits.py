@@ -18,8 +18,7 @@ from paimark.core.actions.checks import fingerprint, require_unmoved, required_t
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.branch_files import is_anothers
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (
@@ -29,17 +28,17 @@ from paimark.core.actions.roots.root_files import (
     remove_root,
     root_files,
     same_files,
+    snapshot_ids,
 )
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag
+from paimark.core.table.layout import Root, TablePath, merge_tag
 from paimark.core.table.lineage.edits import MovedRoot
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, TableSchema
 
 
@@ -80,8 +79,10 @@ class RescueCommits(Change[RescueState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        ids = tuple(each.id for each in _as_planned(work))
-        return cls(work, RescueState(str(work.plan.arguments["name"]), ids))
+        name, strays = str(work.plan.arguments["name"]), stray_commits(work.files, work.table)
+        require_unmoved(work.table, work.plan, _seen(strays))
+        raise_first(_refusals(work.context, work.table.root(name), strays))
+        return cls(work, RescueState(name, tuple(each.id for each in strays)))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -90,9 +91,6 @@ class RescueCommits(Change[RescueState]):
     @property
     def _target(self) -> Root:
         return self.work.table.root(self.state.name)
-
-    def check(self, hold: Hold) -> None:
-        raise_first(_refusals(self.work.context, self._target, _as_planned(self.work)))
 
     def prepare(self, hold: Hold) -> None:
         own = self.work.table.root()
@@ -251,15 +249,9 @@ def _remove_rescued(files: Files, target: Root) -> None:
         return
     names = part_of(root_files(files, target), SNAPSHOTS)
     delete_files(files, own, list(same_files(files, own, target, names)))
-    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+    if not snapshot_ids(files, own):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
     put_barrier(files, own.table, main)
-
-
-def _as_planned(work: Work) -> list[Snapshot]:
-    strays = stray_commits(work.files, work.table)
-    require_unmoved(work.table, work.plan, _seen(strays))
-    return strays
 
 
 def _seen(strays: list[Snapshot]) -> str:

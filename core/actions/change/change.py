@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan import Done, Item, Plan, Step
 from paimark.core.actions.said import nothing_lost
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
@@ -42,19 +42,6 @@ class Work:
         return self.context.files
 
 
-class Done(NamedTuple):
-    """The result of a change: `message` is one sentence, `before` and `after` name the references.
-
-    `items` are as in `Outcome`.
-    """
-
-    message: str
-    result: dict[str, str | int | bool | None]
-    before: str
-    after: str
-    items: tuple[Item, ...] = ()
-
-
 # Why a deletion can't be undone.
 GONE = "what it deleted is gone"
 
@@ -77,7 +64,10 @@ class Change(ABC, Generic[S]):
     @classmethod
     @abstractmethod
     def begin(cls, work: Work) -> Self:
-        """Make the change from its plan, by reading only. Raises `Refused` if the table differs from it."""
+        """Make the change from its plan, by reading only.
+
+        Raises `Refused` if the table differs from the plan, or if something is in the way.
+        """
 
     @classmethod
     def resume(cls, work: Work, state: Mapping[str, Any]) -> Self:
@@ -95,9 +85,9 @@ class Change(ABC, Generic[S]):
         """The facts of the outcome when the plan is empty."""
         return {}
 
-    @abstractmethod
     def check(self, hold: Hold) -> None:
-        """Compare the locked table with the plan again. Raises `Refused` when they differ."""
+        """Compare the locked table with the plan again, as `begin` did. Raises `Refused` when they differ."""
+        self.begin(self.work)
 
     def prepare(self, hold: Hold) -> None:
         """Write the files that the commit needs. Raises `Refused` when something is in the way."""

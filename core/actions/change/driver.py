@@ -63,17 +63,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     undo = plan.undo
     if not plan.undoes and undo in ("", table.undo):
         undo = undo or table.undo if operation.has_way_back else ""
-    outcome = Outcome(
-        action=plan.action,
-        table=plan.table,
-        message=done.message,
-        result=done.result,
-        items=done.items,
-        undo=undo,
-        until="" if plan.undoes or not undo else plan.until,
-    )
-    audit.record(context, plan, outcome, started, progress, before=done.before, after=done.after)
-    return outcome
+    return audit.finished(context, plan, done, started, progress, undo=undo)
 
 
 def recovery_steps(context: Context, table: TablePath, interrupted: journal.JournaledChange) -> list[Step]:

@@ -23,9 +23,8 @@ from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.catalog import find_table, parse_table_name
-from paimark.core.table.layout import STEP_PREFIX, TablePath
+from paimark.core.table.layout import STEP_PREFIX, TablePath, numbered
 from paimark.core.table.names import OF_A_CHANGE
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Record
 
 VERSION = 1

@@ -9,11 +9,10 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
-from paimark.core.actions.compaction.compact import NO_UNDO, committed
-from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.compaction.compact import NO_UNDO, committed, finished
+from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
 from paimark.core.actions.rewrite.spark_rewrite import writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
@@ -80,19 +79,11 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_unmoved(table, plan, seen.fingerprint)
     assert seen.head is not None
     newest = seen.head.snapshot.id
-    made, failed = committed(context, seen.root, _order(seen, plan), newest, progress)
-    if failed:
-        progress(Remark(f"They are committed; what Paimon does after a commit failed: {failed}"))
+    made = committed(context, seen.root, _order(seen, plan), newest, progress)
     assert made is not None
-    outcome = Outcome(
-        action=ANALYSIS,
-        table=plan.table,
-        message=f"Committed statistics of {seen.what}, as snapshot {made.id}",
-        result={"snapshot_id": made.id},
-    )
-    at = f"{seen.root.label} at snapshot"
-    audit.record(context, plan, outcome, started, progress, before=f"{at} {newest}", after=f"{at} {made.id}")
-    return outcome
+    message = f"Committed statistics of {seen.what}, as snapshot {made.id}"
+    result = {"snapshot_id": made.id}
+    return finished(context, plan, seen.root, newest, made, message, {**result}, started, progress)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import require_allowed, require_unmoved, text_argument
 from paimark.core.actions.compaction.survey import Survey, survey
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, outrun, stock_writer
 from paimark.core.errors import Cancelled, FileMissing, Outrun, Refused, Unavailable
@@ -76,28 +76,25 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_allowed(context, plan)
     started, table = context.clock(), parse_table_name(plan.table)
     if plan.empty:
-        return _outcome(plan, plan.summary, None)
+        return _nothing(plan, plan.summary)
     branch, partition = (text_argument(plan.arguments, each) for each in ("branch", "partition"))
     found = survey(context.files, table, branch, partition)
     require_unmoved(table, plan, found.fingerprint)
-    before = found.head.id if found.head else 0
-    made, failed = _made(context, found, plan, before, progress)
-    if failed:
-        progress(Remark(f"It is compacted; what Paimon does after a commit failed: {failed}"))
+    root, before = found.root, found.head.id if found.head else 0
+    made = committed(context, root, _order(found, plan), before, progress)
     if made is None:
-        return _outcome(plan, f"There was nothing to compact in {found.root.label} of {plan.table}", None)
-    outcome = _outcome(plan, "", made, *_replaced(context.files, table, made))
-    at = f"{found.root.label} at snapshot"
-    audit.record(context, plan, outcome, started, progress, before=f"{at} {before}", after=f"{at} {made.id}")
-    return outcome
+        return _nothing(plan, f"There was nothing to compact in {root.label} of {plan.table}")
+    gone, new = _replaced(context.files, table, made)
+    message = (
+        f"Compacted {plan.summary.removeprefix('Compact ')}, as snapshot {made.id}: "
+        f"{counted(gone[0], 'file')} ({file_size(gone[1])}) became {new[0]:,} ({file_size(new[1])})"
+    )
+    return finished(context, plan, root, before, made, message, _facts(made, gone, new), started, progress)
 
 
-def _made(
-    context: Context, found: Survey, plan: Plan, after: int, progress: Progress
-) -> tuple[Snapshot | None, str]:
-    """The commit, None if there was nothing to do; and what failed of the work that follows it."""
+def _order(found: Survey, plan: Plan) -> Compact:
     root, chosen = found.root, found.partitions
-    order = Compact(
+    return Compact(
         number=0,
         table=root.table.full_name,
         schema=found.schema.to_json().decode(),
@@ -107,13 +104,29 @@ def _made(
         is_full=plan.arguments["full"] is True,
         partitions=None if chosen is None else tuple(b64encode(each).decode() for each in chosen),
     )
-    return committed(context, root, order, after, progress)
+
+
+def finished(
+    context: Context,
+    plan: Plan,
+    root: Root,
+    before: int,
+    made: Snapshot,
+    message: str,
+    result: dict[str, str | int | bool | None],
+    started: int,
+    progress: Progress,
+) -> Outcome:
+    """The outcome of a commit that was made on the snapshot `before`, with its line in the log."""
+    at = f"{root.label} at snapshot"
+    done = Done(message, result, f"{at} {before}", f"{at} {made.id}")
+    return audit.finished(context, plan, done, started, progress)
 
 
 def committed(
     context: Context, root: Root, order: Compact | Analyze | Repair, after: int, progress: Progress
-) -> tuple[Snapshot | None, str]:
-    """As the engine commits it: the commit after that snapshot, and what failed of the work that follows it.
+) -> Snapshot | None:
+    """As the engine commits it: the commit after that snapshot, None if there was nothing to do.
 
     Raises the engine's error if it did not commit, and `Overwritten`.
     """
@@ -127,34 +140,30 @@ def committed(
             if isinstance(error, Outrun):
                 raise outrun(context.files, root, error.message) from error
             raise
-        return made, ""
+        return made
     fate = find_commit(context.files, root, user, after)
     if fate.landed is Landed.NO and answer.snapshot is not None:
         raise overwritten(root, answer.snapshot)
-    return fate.snapshot, answer.remark
+    if answer.remark:
+        progress(Remark(f"It is committed; what Paimon does after a commit failed: {answer.remark}"))
+    return fate.snapshot
 
 
-def _outcome(
-    plan: Plan, message: str, made: Snapshot | None, gone: _Counted = (0, 0), new: _Counted = (0, 0)
-) -> Outcome:
-    if made is not None:
-        message = (
-            f"Compacted {plan.summary.removeprefix('Compact ')}, as snapshot {made.id}: "
-            f"{counted(gone[0], 'file')} ({file_size(gone[1])}) became {new[0]:,} ({file_size(new[1])})"
-        )
-    return Outcome(
-        action=COMPACTION,
-        table=plan.table,
-        message=message,
-        result={
-            "snapshot_id": None if made is None else made.id,
-            "files_before": gone[0],
-            "bytes_before": gone[1],
-            "files_after": new[0],
-            "bytes_after": new[1],
-            "changelog_records": (made and made.changelog_record_count) or 0,
-        },
-    )
+def _nothing(plan: Plan, message: str) -> Outcome:
+    return Outcome(action=COMPACTION, table=plan.table, message=message, result=_facts())
+
+
+def _facts(
+    made: Snapshot | None = None, gone: _Counted = (0, 0), new: _Counted = (0, 0)
+) -> dict[str, str | int | bool | None]:
+    return {
+        "snapshot_id": None if made is None else made.id,
+        "files_before": gone[0],
+        "bytes_before": gone[1],
+        "files_after": new[0],
+        "bytes_after": new[1],
+        "changelog_records": (made and made.changelog_record_count) or 0,
+    }
 
 
 def _replaced(files: Files, table: TablePath, made: Snapshot) -> tuple[_Counted, _Counted]:

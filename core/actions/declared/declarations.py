@@ -155,7 +155,7 @@ DECLARED: dict[str, Declaration] = {
             result="BranchDeleted",
             changes={
                 "delete-branch": "branches.delete_branch:DeleteBranch",
-                "retire-branch": "branches.retire_branch:RetireBranch",
+                "retire-branch": "branches.rename_root:RetireBranch",
             },
             key=_DELETE,
             asks=True,

@@ -33,6 +33,7 @@ from paimark.core.table.layout import (
     Root,
     TablePath,
     number_in,
+    numbered,
     pins_of,
 )
 from paimark.core.table.lineage.forks import Side, find_fork, find_forks
@@ -40,7 +41,6 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, has_schema, main_root
 from paimark.core.table.manifests.files import snapshot_facts
 from paimark.core.table.read_tags import is_permanent
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, Tag, commit_key, is_same_commit
 
 RELEASES = "releases the pins"

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from paimark.core.actions.merge.history import MergeEvent, events, merged
-from paimark.core.actions.names import is_archive
 from paimark.core.errors import Refused
 from paimark.core.once import once
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.main_branch import main_root, root_exists
+from paimark.core.table.names import is_archive
 from paimark.core.table.records import Point, Snapshot, point_of
 
 # States by the names of their branches, of each branch the newest.

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from paimark.core.actions import said
 from paimark.core.actions.merge.ancestry import Ancestry
 from paimark.core.actions.merge.history import Merged, MergeEvent, events, merged
-from paimark.core.actions.names import is_archive
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.figures import listed
 from paimark.core.quoting import quoted, quoted_if_needed, shell_line
@@ -19,6 +18,7 @@ from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests.chain import comes_from
 from paimark.core.table.manifests.manifests import read_manifest_list
+from paimark.core.table.names import is_archive
 from paimark.core.table.records import Point, Snapshot, point_of
 from paimark.core.text import lowered
 
@@ -26,13 +26,12 @@ from paimark.core.text import lowered
 class Base(NamedTuple):
     """`state` is what the target already has of the branch, `target_state` the target's state that has it.
 
-    Each has the root to read it with: `root` is another than the branch's if that has the state from others.
+    `root` reads the state: another than the branch's if that has the state from others.
     """
 
     state: Snapshot
     root: Root
     target_state: Snapshot
-    target_root: Root
 
 
 def place_of(files: Files, root: Root) -> str:
@@ -88,7 +87,7 @@ def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = No
     for side in filter(None, (branch, ancestry.side(label), target)):
         there = side.record(point.id)
         if there is not None and point.is_of(there):
-            return Base(there, side.root, there, side.root)
+            return Base(there, side.root, there)
     raise Refused(
         f"Snapshot {point.id} of {label} of {target.root.table.full_name}, the newest state that both have, "
         "is gone",
@@ -139,13 +138,13 @@ def _by_name(files: Files, target: Side, branch: Side, record: Sequence[MergeEve
                     "gone",
                     f"What {place} changed since can't be told: write the rows yourself.",
                 )
-            return Base(at_head, branch.root, at_target, target.root)
+            return Base(at_head, branch.root, at_target)
         # Else another branch of this name.
     number, sides = fork.snapshot_id, (branch, target, main)
     there = None if number is None else next((each for side in sides if (each := side.record(number))), None)
     if there is None:
         raise no_common_past(files, target, branch)
-    return Base(there, branch.root, there, branch.root)
+    return Base(there, branch.root, there)
 
 
 def _instead(place: str) -> str:

@@ -95,7 +95,7 @@ class MergeRows(_Merge):
         # Check first whether it can be merged: a refused merge leaves no savepoint.
         self.rows(_as_planned(self.work).start)
 
-    def rows(self, start: RewriteBase) -> QueryRows | None:
+    def rows(self, start: RewriteBase) -> QueryRows:
         # Columns may be added without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
@@ -113,15 +113,13 @@ class MergeRows(_Merge):
             self._rows = now, rows
         return self._rows[1]
 
-    def follow(self, start: RewriteBase) -> None:
+    def may_follow(self, start: RewriteBase) -> bool:
         state, survey = self.state, _survey(self.work)
-        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
+        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.branch_head))
         is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
         # With other rows of main there may be other conflicts than the person has seen.
         is_chosen = "resolve" in self.work.plan.arguments
-        is_same = is_same_branch and is_same_base and start.schema_text in state.schema_texts
-        if is_chosen or not is_same:
-            super().follow(start)
+        return is_same_branch and is_same_base and not is_chosen
 
     def record(self, hold: Hold) -> None:
         record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
@@ -155,16 +153,12 @@ class FastForward(_Merge):
     def check(self, hold: Hold) -> None:
         raise_first(forward(self.work.context, _as_planned(self.work))[1])
 
-    def rows(self, start: RewriteBase) -> QueryRows | None:
-        """None: no rows are written."""
-        return None
-
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work, main = self.work, self.first_head
         survey = self.survey(main)
         hold_expiry(work.files, self.root, work.token, main.id + 1)
         tags = tags_to_copy(work.files, survey, self._points)
-        pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.head))
+        pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.branch_head))
         hold.note(TRY, {"head": main.as_written(), "tags": tags, "pinned": pinned})
         hold.require()
         copy_tags(work.files, survey, tags, work.progress)
@@ -200,7 +194,7 @@ class FastForward(_Merge):
         tried = hold.journaled.noted(TRY, _Try)
         if tried is None or not tried.pinned:
             # Only a person's word says that the target lacks the snapshots: the pin stays then.
-            head = snapshot_of(self.state.head)
+            head = snapshot_of(self.state.branch_head)
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
         self._take_back_tags(hold, self._points)
 
@@ -237,7 +231,7 @@ class FastForward(_Merge):
         )
 
     def how_it_ended(self, made: Point) -> str:
-        if made.id >= snapshot_of(self.state.head).id:
+        if made.id >= snapshot_of(self.state.branch_head).id:
             return ""
         return f" up to snapshot {made.id}: {self._why_it_ends()}"
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 import uuid
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,10 +24,11 @@ from paimark.core.actions.merge.conflict_lines import (
     key_text,
 )
 from paimark.core.actions.merge.resolution import Between, moved, require_same
-from paimark.core.actions.merge.sql import exactly
+from paimark.core.actions.merge.sql import AsText, Resolved, exactly
 from paimark.core.actions.rewrite.spark_rewrite import stream_query
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.figures import counted
+from paimark.core.spark.protocol import Version
 
 _TOLD_EVERY = 10_000
 
@@ -53,10 +54,11 @@ def write_conflicts(
     if not replacing and os.path.lexists(path):
         raise _is_there(path)
     chosen = {} if chosen_in is None else _chosen(chosen_in)
-    with (
-        _new_file(path, replacing=replacing) as out,
-        closing(_lines(context, between, progress)) as lines,
-    ):
+    with _new_file(path, replacing=replacing) as out, ExitStack() as ends:
+        lines: Iterable[KeyLine] = ()
+        if (compared := between.compare()) is not None:
+            as_text = exactly(compared[1].decimals)
+            lines = ends.enter_context(closing(key_lines(context, between, compared, progress, as_text)))
         return _write(out, between.header, lines, chosen, progress)
 
 
@@ -143,12 +145,17 @@ def _rows(line: KeyLine) -> bytes:
     return hashlib.sha256(msgspec.json.encode(rows, order="sorted")).digest()
 
 
-def _lines(context: Context, between: Between, progress: Progress) -> Generator[KeyLine]:
-    compared = between.compare()
-    if compared is None:
-        return
+def key_lines(
+    context: Context,
+    between: Between,
+    compared: tuple[Mapping[str, Version], Resolved],
+    progress: Progress,
+    as_text: AsText,
+    limit: int | None = None,
+) -> Generator[KeyLine]:
+    """The keys in conflict as they arrive, without choices, in their order; the first `limit` of them."""
     versions, queries = compared
-    sql = queries.every_conflict(exactly(queries.decimals))
+    sql = queries.every_conflict(as_text, limit)
     names, made = [*between.header.columns], LINES[between.header.sides[1]]
     with closing(stream_query(context, between.start, versions, sql, progress, between.texts)) as answers:
         for answer in answers:

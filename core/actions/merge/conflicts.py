@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from contextlib import closing
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from paimark.core.actions.checks import integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.merge.conflict_lines import BASE, MERGE, RENAMED, At, KeyLine, header_of
+from paimark.core.actions.merge.conflict_file import key_lines
+from paimark.core.actions.merge.conflict_lines import BASE, MERGE, At, KeyLine, header_of
 from paimark.core.actions.merge.history import events
 from paimark.core.actions.merge.resolution import Between, Resolution, moved, resolved
 from paimark.core.actions.merge.rows import resolved_queries, rewriting, versions_of
-from paimark.core.actions.merge.sql import Resolved
+from paimark.core.actions.merge.sql import Resolved, exactly
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import run_query
@@ -22,9 +23,8 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Version
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.table.records import Snapshot
 from paimark.core.text import compared, quoted_if_unclear
 
 # This many are shown; all are counted.
@@ -32,8 +32,6 @@ SHOWN = 1000
 # A longer text is cut: the shown conflicts must fit into memory, whatever the table holds.
 LONGEST = 1000
 NO_ROW = "(no row)"
-_TEXTS = ("CHAR", "VARCHAR", "STRING")
-_BYTES = ("BINARY", "VARBINARY", "BYTES")
 
 
 def line_columns(sides: Sequence[str]) -> tuple[str, ...]:
@@ -46,13 +44,14 @@ Row = dict[str, msgspec.Raw]
 ConflictLine = tuple[str | int, ...]
 
 
-class Conflict(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Conflict:
     """A key with its rows at the base, in main and in the branch; None for no row.
 
-    A row maps columns to their values as JSON, exact except texts over `LONGEST`, which end in `…`. `columns`
-    are those in which main's and the branch's row differ; if one side has no row, those in which the other
-    side's row differs from the base. In a repair `main` is the row of now,
-    `branch` what it shall be. `both` are those of `columns` that both sides changed.
+    A row maps columns to their values as JSON. `columns` are those in which main's and the branch's row
+    differ; if one side has no row, those in which the other side's row differs from the base. `both` are
+    those of `columns` that both sides changed. In a repair `main` is the row of now, `branch` that which
+    it shall be.
     """
 
     key: Row
@@ -64,12 +63,22 @@ class Conflict(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, line: KeyLine) -> Conflict:
-        """The conflict of a line in a file of conflicts, with texts of any length."""
+        """The conflict of a line in a file of conflicts."""
         rows = (
             None if (raw := bytes(each) or b"null") == b"null" else msgspec.json.decode(raw, type=Row)
             for each in (line.base, line.main, line.branch)
         )
         return cls(line.key, line.columns, line.both, *rows)
+
+    def cut(self) -> Conflict:
+        """With values of at most `LONGEST` characters; longer ones end in `…`."""
+        rows = (None if each is None else _cut(each) for each in self.rows)
+        return Conflict(_cut(self.key), self.columns, self.both, *rows)
+
+    def as_json(self, sides: Sequence[str]) -> dict[str, object]:
+        """The conflict for JSON; `sides` are the words for main and the branch."""
+        rows = dict(zip((BASE, *sides), self.rows, strict=True))
+        return {"key": self.key, "columns": self.columns, "both": self.both, **rows}
 
     @property
     def lines(self) -> list[ConflictLine]:
@@ -111,26 +120,6 @@ class Conflict(msgspec.Struct, frozen=True):
         return [*differing, *((name, value) for name, value in whole.items() if name not in self.columns)]
 
 
-class RepairConflict(Conflict, frozen=True, rename=RENAMED["then"]):
-    """As `Conflict`, of a repair."""
-
-    main: Row | None
-    branch: Row | None
-
-
-class EditConflict(Conflict, frozen=True, rename=RENAMED["edited"]):
-    """As `Conflict`, of rows that a person edited."""
-
-    main: Row | None
-    branch: Row | None
-
-
-_CONFLICTS: Mapping[str, type[Conflict]] = {
-    "branch": Conflict,
-    "then": RepairConflict,
-    "edited": EditConflict,
-}
-
 # Why a merge can have no conflicts, by its kind.
 _WHY_NONE = {
     "nothing": "all of the branch is there already",
@@ -139,58 +128,30 @@ _WHY_NONE = {
 }
 
 
-class Conflicts(msgspec.Struct, frozen=True):
-    """The first `SHOWN` of the `count` conflicts, in the order of their keys.
+def find_conflicts(
+    context: Context, between: Between, progress: Progress
+) -> tuple[tuple[Conflict, ...], int]:
+    """The first `SHOWN` conflicts that there would be now, in the order of their keys, and their number.
 
-    `why_none` says why there can be none; empty if the rows were compared.
+    Raises `NotFound`, `Refused` if the sides can't be compared, and the engine's error.
     """
-
-    title: str
-    keys: tuple[str, ...]
-    sides: tuple[str, str]
-    first: tuple[Conflict, ...]
-    count: int
-    why_none: str = ""
-
-    @property
-    def summary(self) -> str:
-        """How many conflicts there are, and how many of them are in `first`."""
-        if not self.count:
-            return f"no conflicts: {self.why_none}" if self.why_none else "no conflicts"
-        said = counted(self.count, "key") + " in conflict"
-        return said if self.count == len(self.first) else f"the first {len(self.first):,} of {said}"
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of a line's cells."""
-        return [*self.keys, *line_columns(self.sides)]
-
-    @property
-    def lines(self) -> list[ConflictLine]:
-        return [line for each in self.first for line in each.lines]
-
-
-def find_conflicts(context: Context, between: Between, progress: Progress) -> Conflicts:
-    """The conflicts that there would be now. Raises `NotFound`, `Refused` if the sides can't be compared, and
-    the engine's error."""
-    schema = between.start.schema
-    compared, keys = between.compare(), between.header.keys
-    if compared is None:
-        return Conflicts(between.title, keys, between.header.sides, (), 0, between.why_none)
+    if (compared := between.compare()) is None:
+        return (), 0
+    with closing(key_lines(context, between, compared, progress, exactly(()), SHOWN + 1)) as lines:
+        first = tuple(Conflict.of(line).cut() for line in lines)
+    if len(first) <= SHOWN:
+        return first, len(first)
     versions, queries = compared
-    kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
+    (answer,) = run_query(context, between.start, versions, queries.count_conflicts, progress, between.texts)
+    return first[:SHOWN], int(answer["conflicts"])
 
-    def ask(sql: str) -> list[dict[str, Any]]:
-        return run_query(context, between.start, versions, sql, progress, between.texts)
 
-    first = ask(queries.every_conflict(lambda column, value: _bounded(kinds[column], value), SHOWN + 1))
-    count = len(first)
-    if count > SHOWN:
-        (answer,) = ask(queries.count_conflicts)
-        count = int(answer["conflicts"])
-    made = _CONFLICTS[between.header.sides[1]]
-    read = tuple(_conflict(made, schema, kinds, each) for each in first[:SHOWN])
-    return Conflicts(between.title, keys, between.header.sides, read, count)
+def summary(between: Between, shown: int, count: int) -> str:
+    """How many conflicts there are, and how many of them are shown."""
+    if not count:
+        return f"no conflicts: {between.why_none}" if between.why_none else "no conflicts"
+    said = counted(count, "key") + " in conflict"
+    return said if count == shown else f"the first {shown:,} of {said}"
 
 
 def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
@@ -216,7 +177,6 @@ def between_of(context: Context, survey: Survey) -> Between:
             into="" if survey.start.is_main else survey.start.root.label,
         ),
         survey.target,
-        _title(survey.start.root.table, survey),
         lambda: compare(context, survey),
         _WHY_NONE.get(survey.kind, ""),
         lambda: _states(context.files, survey.start.root, main),
@@ -257,58 +217,18 @@ def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Re
     return versions, resolved_queries(context, survey, versions)
 
 
-def _title(table: TablePath, survey: Survey) -> str:
-    name, head, main = survey.branch.root.label, survey.branch.snapshot.id, survey.start.head.snapshot.id
-    into = "main" if survey.start.is_main else survey.start.root.label
-    return f"{table.full_name}: {name} at snapshot {head}, {into} at {main}, base {survey.base.id}"
+def _cut(row: Row) -> Row:
+    return {name: _short(value) for name, value in row.items()}
 
 
-def _type_name(kind: object) -> str:
-    return kind if isinstance(kind, str) else ""
-
-
-def _bounded(kind: str, value: str) -> str:
-    """The SQL of a value in the answer; nested types become JSON."""
-    if kind in _TEXTS:
-        return f"left({value}, {LONGEST + 1})"
-    if kind in _BYTES:
-        return f"left(base64({value}), {LONGEST + 1})"
-    return value if kind else f"left(to_json({value}), {LONGEST + 1})"
-
-
-def _conflict(
-    made: type[Conflict], schema: TableSchema, kinds: Mapping[str, str], answer: Mapping[str, Any]
-) -> Conflict:
-    names = [field.name for field in schema.fields]
-
-    def row(text: str | None, columns: list[str]) -> Row | None:
-        if text is None:
-            return None
-        values = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-        return {each: _value(kinds[each], values.get(f"c{names.index(each)}")) for each in columns}
-
-    key = row(answer["key"], schema.primary_keys)
-    assert key is not None
-    others = [each for each in names if each not in schema.primary_keys]
-    return made(
-        key,
-        tuple(names[place] for place in answer["differing"]) or tuple(others),
-        tuple(names[place] for place in answer["both"]),
-        *(row(answer.get(side), names) for side in ("base", "main", "branch")),
-    )
-
-
-def _value(kind: str, value: msgspec.Raw | None) -> msgspec.Raw:
-    if value is None:
-        return msgspec.Raw(b"null")
-    if kind and kind not in (*_TEXTS, *_BYTES):
-        return value
-    text = msgspec.json.decode(value)
-    if not isinstance(text, str):
-        return value
-    if len(text) > LONGEST:
-        return msgspec.Raw(msgspec.json.encode(text[:LONGEST] + "…"))
-    return value if kind else msgspec.Raw(text.encode())
+def _short(value: msgspec.Raw) -> msgspec.Raw:
+    """A value, cut if it is long; a nested one is a text then. It does not keep the whole row in memory."""
+    text = bytes(value).decode()
+    if len(text) > LONGEST and text.startswith('"'):
+        text = msgspec.json.decode(value, type=str)
+    if len(text) <= LONGEST:
+        return value.copy()
+    return msgspec.Raw(msgspec.json.encode(text[:LONGEST] + "…"))
 
 
 def _cell(row: Row | None, column: str) -> str | int:

@@ -12,14 +12,14 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.survey import Survey
 from paimark.core.actions.roots.guard_tags import guard, unguard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import Landed, is_unchanged
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
+from paimark.core.table.layout import Root, merge_tag
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.chain import marked_unless_proven, without_mark
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
 
@@ -31,19 +31,6 @@ def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[st
     }
     clashes = [name for name in later if name in main.tags and main.tags[name].id != later[name].id]
     return {name: tag for name, tag in later.items() if name not in main.tags}, clashes
-
-
-def write_schemas(files: Files, survey: Survey, progress: Progress) -> list[str]:
-    """Copy the branch's schemas that main follows to; return the created paths. Raises `Refused`."""
-    written = []
-    for number, data in survey.new_schemas:
-        path = survey.start.root.schema(number)
-        if files.create(path, data):
-            written.append(path)
-        elif files.read(path) != data:
-            raise Refused(f"Somebody else has just written {path}", "Make a new plan.")
-        progress(f"copied schema {number}")
-    return written
 
 
 def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head: int) -> None:
@@ -68,17 +55,15 @@ def append_snapshots(
     """Append the branch's snapshots `points` to main's; return the last that main then has of them.
 
     It is older than the branch's head if another process committed to main in between, or deleted the branch.
-    Raises `Refused` if that happened before the first snapshot; nothing is left then.
+    Raises `Refused` if that happened before the first snapshot.
     """
     files, main, branch = context.files, survey.start.root, survey.branch.root
     head = survey.branch.snapshot
     pin = merge_tag(branch.label, head.id)
-    created = files.create(main.tag(pin), survey.branch.data)
+    files.create(main.tag(pin), survey.branch.data)
     guard(files, main, pin)
     last = append_between(files, branch, main, points)
     if last is None:
-        if created:
-            _delete_pin(files, main, pin, survey.branch.data)
         raise _refused(files, survey, points[0].id)
     if last.snapshot.id < head.id:
         # Pin the branch's snapshots that main has, and no others.
@@ -169,7 +154,7 @@ def has_appended(files: Files, target: Root, after: int, points: Sequence[Point]
 
 def newest_id(files: Files, root: Root) -> int:
     """The newest id among the snapshot files, ignoring the hint; 0 if there is none."""
-    return max(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX), default=0)
+    return max(snapshot_ids(files, root), default=0)
 
 
 def point_at_newest(files: Files, root: Root, number: int) -> None:

@@ -9,49 +9,37 @@ import msgspec
 
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context
-from paimark.core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
+from paimark.core.actions.merge.fast_forward import points_of, remove_schemas
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.merge.survey import Kind, Survey
 from paimark.core.actions.rewrite.columns import holds_all
-from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.actions.roots.guard_tags import guard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
+from paimark.core.table.commits import stored
 from paimark.core.table.layout import Root, merge_tag
 from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit, point_of
 
 
-class MergeState(msgspec.Struct, frozen=True):
-    """What both sides of a merge were when it began."""
+class MergeState(RewriteState, frozen=True, kw_only=True):
+    """What both sides of a merge were when it began. The root is the target."""
 
     kind: Kind  # `nothing`, `fast-forward`, `append` or `keyed`
     branch: str  # the branch that is merged
-    root: str | None  # the root of the target: main, or the branch that is merged into
-    main: dict[str, Any]  # the target's newest snapshot, as written
-    head: dict[str, Any]  # the branch's newest snapshot, as written
+    branch_head: dict[str, Any]  # its newest snapshot, as written
     # the snapshot that the target has already: the branch's, or one that the branch has from others
     base: dict[str, Any]
     main_base: dict[str, Any]  # the target's snapshot that has it
-    schema: str  # the text of the target's newest schema
-    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that the target follows to
     # of a fast-forward: the branch's snapshots that the target gets, as points. If another engine deletes
     # the branch meanwhile, the target keeps those that it has, also if another branch gets the name
     appended: tuple[Point, ...] = ()
     # the branch, or `main` for the table directory, with whose schemas the base is read; `""`: the branch
     # that is merged
     read_as: str = ""
-
-    @property
-    def schema_texts(self) -> list[str]:
-        """The target's newest schema before the merge, and the one that it follows to."""
-        return [self.schema, *(text for _, text in self.schemas[-1:])]
-
-    @property
-    def new_schemas(self) -> list[tuple[int, bytes]]:
-        return [(number, text.encode()) for number, text in self.schemas]
 
 
 def state_of(files: Files, survey: Survey) -> MergeState:
@@ -61,8 +49,8 @@ def state_of(files: Files, survey: Survey) -> MergeState:
         kind=survey.kind,
         branch=survey.branch.root.label,
         root=survey.start.root.branch,
-        main=survey.start.head.snapshot.as_written(),
-        head=survey.branch.snapshot.as_written(),
+        head=survey.start.head.snapshot.as_written(),
+        branch_head=survey.branch.snapshot.as_written(),
         base=survey.base.as_written(),
         main_base=survey.main_base.as_written(),
         schema=survey.start.schema_text,
@@ -91,33 +79,20 @@ class RewriteByBranch(RewriteMain[MergeState]):
     State = MergeState
 
     @property
-    def root(self) -> Root:
-        return self.work.table.root(self.state.root)
-
-    @property
     def source(self) -> Root:
         return self.work.table.called(self.state.branch)
-
-    @property
-    def first_head(self) -> Snapshot:
-        return snapshot_of(self.state.main)
-
-    def base(self) -> RewriteBase:
-        return super().base() if self.is_main else start_in(self.work.files, self.root, is_main=False)
 
     def survey(self, main: Snapshot) -> Survey:
         """The survey that the merge started from, on this snapshot of the target; either may have expired."""
         files, state, root = self.work.files, self.state, self.root
-        branch, head = self.source, snapshot_of(state.head)
+        branch, head = self.source, snapshot_of(state.branch_head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
-        base_root = self.work.table.called(state.read_as or state.branch)
         return Survey(
             start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
-            branch=ChosenSnapshot(branch, head, _as_stored(files, branch.snapshot(head.id), head)),
+            branch=ChosenSnapshot(branch, head, stored(files, branch, point_of(head)) or head.to_json()),
             base=snapshot_of(state.base),
             main_base=snapshot_of(state.main_base),
-            base_root=base_root,
-            main_base_root=base_root,
+            base_root=self.work.table.called(state.read_as or state.branch),
             kind=state.kind,
             new_schemas=tuple(state.new_schemas),
             schema_refusals=(),
@@ -127,23 +102,15 @@ class RewriteByBranch(RewriteMain[MergeState]):
         """The survey on main as it is now."""
         return replace(self.survey(start.head.snapshot), start=start)
 
-    def target(self, start: RewriteBase) -> RewriteBase:
-        return self.survey_on(start).target
-
-    def prepare(self, hold: Hold) -> None:
-        super().prepare(hold)
-        write_schemas(self.work.files, self.survey(self.first_head), self.work.progress)
-
     def take_back(self, hold: Hold) -> None:
-        super().take_back(hold)
-        files, new, earlier = self.work.files, self.state.new_schemas, self.state.schema.encode()
+        new, earlier = self.state.new_schemas, self.state.schema.encode()
         # A job may have opened main with a schema, and commit with it: without the file, no engine could read
         # main any more. But one that lacks a column hides its values from all readers.
         if new and not holds_all(
             *(TableSchema.from_json(each, "a schema") for each in (new[-1][1], earlier))
         ):
-            remove_schemas(files, self.root, new, self.first_head.id)
-        self.tell_kept(new)
+            remove_schemas(self.work.files, self.root, new, self.first_head.id)
+        super().take_back(hold)
 
     def edit(self, before: Point, after: Point) -> RowsEdit:
         """With the newest definition from before: its undo brings columns back that the branch dropped.
@@ -157,13 +124,6 @@ class RewriteByBranch(RewriteMain[MergeState]):
             schema_id=then.id,
             is_write=not self.is_main,
         )
-
-
-def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:
-    [data] = files.read_many([path])
-    if data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot):
-        return data
-    return snapshot.to_json()
 
 
 def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:
@@ -202,9 +162,6 @@ def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> No
 
 def _pin(files: Files, root: Root, pin: str, snapshot: Snapshot) -> None:
     """Tag the snapshot if it is there: a tag of an expired one would only be in the way, it can't be read."""
-    [stored] = files.read_many([root.snapshot(snapshot.id)])
-    if stored is not None and is_same_commit(
-        Snapshot.from_json(stored, root.snapshot(snapshot.id)), snapshot
-    ):
-        files.create(root.tag(pin), stored)
+    if (data := stored(files, root, point_of(snapshot))) is not None:
+        files.create(root.tag(pin), data)
         guard(files, root, pin)

@@ -79,11 +79,14 @@ class Between:
 
     header: Header
     start: RewriteBase
-    title: str
     compare: Callable[[], tuple[Mapping[str, Version], Resolved] | None]
     why_none: str = ""
     same_as_main: Callable[[], Sequence[At]] = tuple
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return f"{self.header.table}: {self.header.states}"
 
 
 def read_resolution(path: str) -> Resolution:

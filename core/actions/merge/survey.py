@@ -17,8 +17,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.definitions import definition
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import RETENTION_OFF, definition
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
@@ -34,8 +33,8 @@ Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 class Survey:
     """`start` is the target: main, or the branch that is merged into.
 
-    `base` is the branch's state that it already has, `main_base` its own state that has that; each has the
-    root with whose definitions it is read. `new_schemas` are the schemas that the target follows to, by id,
+    `base` is the branch's state that it already has, read with the definitions of `base_root`; `main_base` is
+    its own state that has that. `new_schemas` are the schemas that the target follows to, by id,
     with the bytes for it: the branch's that it lacks, or one of its own without columns that the branch
     dropped.
     `choices` is the digest of a person's choices for conflicts, if there are any. `warnings` say what makes
@@ -47,12 +46,16 @@ class Survey:
     base: Snapshot
     main_base: Snapshot
     base_root: Root
-    main_base_root: Root
     kind: Kind
     new_schemas: tuple[tuple[int, bytes], ...]
     schema_refusals: tuple[Refusal, ...]
     choices: str | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def main_base_root(self) -> Root:
+        """The root with whose definitions `main_base` is read."""
+        return self.base_root if is_same_commit(self.base, self.main_base) else self.start.root
 
     @property
     def fingerprint(self) -> str:
@@ -76,8 +79,7 @@ class Survey:
         if not self.new_schemas:
             return self.start
         number, data = self.new_schemas[-1]
-        path = self.start.root.schema(number)
-        return RewriteBase(self.start.head, TableSchema.from_json(data, path), self.start.is_main)
+        return self.start.defined_as(TableSchema.from_json(data, self.start.root.schema(number)))
 
 
 def survey_merge(
@@ -118,7 +120,6 @@ def survey_merge(
         base.state,
         base.target_state,
         base.root,
-        base.target_root,
         kind,
         schemas,
         refusals,

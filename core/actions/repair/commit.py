@@ -1,4 +1,4 @@
-"""What `revert` and `restore-rows` share: which tables, a look at keys, and the commit.
+"""What `revert`, `restore-rows` and `edit-rows` share: which tables, the plan, and the commit.
 
 Like any writer's commit it takes no lock and no journal.
 """
@@ -6,38 +6,134 @@ Like any writer's commit it takes no lock and no journal.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import require_allowed, require_unmoved
-from paimark.core.actions.compaction.compact import committed
-from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
-from paimark.core.actions.repair.changes import CHANGED, CONFLICT, KeyedChanges
-from paimark.core.actions.repair.found import Example, Found
+from paimark.core.actions.compaction.compact import committed, finished
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.repair.changes import CHANGED, CONFLICT
+from paimark.core.actions.repair.deciding import Example, Found, KeyedRepair, decision
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, writing_refusals
-from paimark.core.spark.protocol import Repair, Version
+from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
+from paimark.core.errors import Refused
+from paimark.core.spark.protocol import Repair
+from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.column_types import unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import all_change_rules
+from paimark.core.table.layout import TablePath
 from paimark.core.text import capitalised
 
 
-def order_of(start: RewriteBase, plan: Plan, versions: dict[str, Version], done: str) -> Repair:
-    """An order that changes nothing yet."""
-    return Repair(
-        number=0,
-        table=plan.table,
-        schema=start.schema_text,
-        versions=versions,
-        branch=start.root.branch,
-        follows_main=start.is_main,
-        head=start.head.snapshot.to_json().decode(),
-        commit_user=commit_user(str(uuid.uuid4())),
-        operation=plan.action,
-        done=done,
+class Looked(NamedTuple):
+    """What a look at the rows found, why they can't be changed, and the steps that follow from them."""
+
+    found: Found
+    refusals: Sequence[Refusal] = ()
+    steps: Sequence[Step] = ()
+
+
+@dataclass(frozen=True)
+class RowRepair(ABC):
+    """The rows of a root in its present state, `start`, that an action gives other values."""
+
+    # What a person does where no row can be chosen, as rows have no key.
+    instead: ClassVar[str] = ""
+
+    start: RewriteBase
+
+    @property
+    def place(self) -> str:
+        return f"{self.start.root.label} of {self.start.root.table.full_name}"
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Of all that the plan stands on, but for the choices."""
+
+    @property
+    @abstractmethod
+    def since(self) -> str:
+        """When the rows in conflict changed."""
+
+    @property
+    @abstractmethod
+    def done(self) -> str:
+        """What the commit did."""
+
+    @property
+    @abstractmethod
+    def repair(self) -> KeyedRepair | None:
+        """None without a primary key."""
+
+    @abstractmethod
+    def look(self, context: Context) -> Looked:
+        """Asks Spark which rows change."""
+
+    @abstractmethod
+    def nothing(self, found: Found) -> str:
+        """The headline if no row is to change."""
+
+    def ordered(self, order: Repair) -> Repair:
+        """The order with the rows of a table without a primary key."""
+        raise NotImplementedError
+
+
+def plan_repair(
+    context: Context,
+    seen: RowRepair,
+    given: Mapping[str, object],
+    made: Mapping[str, str | int | bool | None],
+    *,
+    headline: str,
+    cost: str,
+    steps: Sequence[Step] = (),
+    items: Sequence[Item] = (),
+    refusals: Sequence[Refusal] = (),
+) -> Plan:
+    """The plan, whose own arguments are `made`. Conflicts are decided by the arguments that were `given`."""
+    start, table = seen.start, seen.start.root.table
+    is_looked = not refusals and not context.read_only
+    looked = seen.look(context) if is_looked else Looked(Found(), refusals)
+    found = looked.found
+    decided = decision(context, {} if looked.refusals else given, seen.repair)
+    reasons = [*looked.refusals, *decided.refusals, *decided.refused(found, seen.since)]
+    arguments = {**decided.arguments, "conflicts": found.number(CONFLICT) > 0, **made}
+    if is_looked and not reasons and not decided.changes(found):
+        return Plan(
+            headline=seen.nothing(found), arguments=arguments, fingerprint=seen.fingerprint, empty=True
+        )
+    changes = decided.items(found, seen.since)
+    if is_looked and not any(each.kind == "loses" for each in changes):
+        changes.append(nothing_lost("no row goes"))
+    newest = start.head.snapshot.id
+    return Plan(
+        headline=headline,
+        arguments=arguments,
+        fingerprint=decided.fingerprint(seen.fingerprint),
+        items=(
+            *changes,
+            *may_be_overwritten(context.files, start.root, context.clock()),
+            *([] if start.schema.primary_keys else [streams_skip(context.files, start.root)]),
+            *items,
+            Item("keeps", f"history, tags and savepoints; snapshot {newest}, until it expires"),
+        ),
+        steps=(
+            *steps,
+            *looked.steps,
+            Step("create", start.root.snapshot(newest + 1), "one commit of rows"),
+        ),
+        cost=cost,
+        refusals=tuple(reasons),
+        undo=table.undo,
+        until=UNTIL_NEW_COMMIT,
     )
 
 
@@ -45,40 +141,44 @@ def apply_repair(
     context: Context,
     plan: Plan,
     progress: Progress,
-    find: Callable[[], tuple[RewriteBase, str]],
-    order: Callable[[RewriteBase], Repair],
+    see: Callable[[Files, TablePath, Mapping[str, object]], RowRepair],
 ) -> Outcome:
-    """Find the state of the plan again, with its fingerprint, and make the commit. Raises `Refused`.
+    """Find the state of the plan again, and make the commit. Raises `Refused` if it moved since the plan.
 
     Jobs may have committed since: the commit is refused if they changed the same rows.
     """
     require_allowed(context, plan)
     started, table = context.clock(), parse_table_name(plan.table)
     if plan.empty:
-        return Outcome(
-            action=plan.action, table=plan.table, message=plan.headline, result={"snapshot_id": None}
-        )
-    start, fingerprint = find()
-    require_unmoved(table, plan, fingerprint)
+        return _nothing(plan, plan.headline)
+    seen = see(context.files, table, plan.arguments)
+    start, repair = seen.start, seen.repair
+    decided = decision(context, plan.arguments, repair)
+    require_unmoved(table, plan, decided.fingerprint(seen.fingerprint))
     newest = start.head.snapshot.id
-    repair = order(start)
-    made, failed = committed(context, start.root, repair, newest, progress)
-    if failed:
-        progress(Remark(f"The rows are committed; what Paimon does after a commit failed: {failed}"))
-    message = f"{plan.summary}: nothing was left to do"
-    if made is not None:
-        message = f"{capitalised(repair.done)} in snapshot {made.id} of {start.root.label} of {plan.table}"
-    outcome = Outcome(
-        action=plan.action,
+    order = Repair(
+        number=0,
         table=plan.table,
-        message=message,
-        result={"snapshot_id": None if made is None else made.id},
-        undo=plan.undo if made is not None else "",
-        until=plan.until,
+        schema=start.schema_text,
+        versions={} if repair is None else dict(repair.versions),
+        branch=start.root.branch,
+        follows_main=start.is_main,
+        head=start.head.snapshot.to_json().decode(),
+        commit_user=commit_user(str(uuid.uuid4())),
+        operation=plan.action,
+        done=seen.done,
     )
-    at, after = f"{start.root.label} at snapshot", newest if made is None else made.id
-    audit.record(context, plan, outcome, started, progress, before=f"{at} {newest}", after=f"{at} {after}")
-    return outcome
+    order = seen.ordered(order) if repair is None else decided.ordered(order, repair)
+    made = committed(context, start.root, order, newest, progress)
+    if made is None:
+        return _nothing(plan, f"{plan.summary}: nothing was left to do")
+    message = f"{capitalised(seen.done)} in snapshot {made.id} of {start.root.label} of {plan.table}"
+    result = {"snapshot_id": made.id}
+    return finished(context, plan, start.root, newest, made, message, {**result}, started, progress)
+
+
+def _nothing(plan: Plan, message: str) -> Outcome:
+    return Outcome(action=plan.action, table=plan.table, message=message, result={"snapshot_id": None})
 
 
 def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
@@ -96,15 +196,22 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
     return refusals
 
 
-def look_at_keys(
-    context: Context, start: RewriteBase, versions: dict[str, Version], queries: KeyedChanges
-) -> tuple[Found, list[Refusal]]:
+def look_at_keys(context: Context, repair: KeyedRepair) -> Looked:
     """What a repair of keys would change, with the first conflicts, and why it can't."""
+    start, versions, queries = repair.start, repair.versions, repair.queries
     found = Found.of(run_query(context, start, versions, queries.summary, context.progress))
     if found.number(CONFLICT):
         listed = run_query(context, start, versions, queries.conflicts, context.progress)
         found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
-    return found, makes_older(start, found)
+    return Looked(found, makes_older(start, found))
+
+
+def conflicts_of(seen: RowRepair) -> Between:
+    """The rows that somebody changed since. Raises `Refused` without a primary key."""
+    if (repair := seen.repair) is None:
+        name = seen.start.root.table.full_name
+        raise Refused(f"{name} has no primary key: no row can be chosen", seen.instead)
+    return repair.between
 
 
 def makes_older(start: RewriteBase, found: Found) -> list[Refusal]:
@@ -119,8 +226,3 @@ def makes_older(start: RewriteBase, found: Found) -> list[Refusal]:
             "Roll back the whole table, or write those rows with a greater value.",
         )
     ]
-
-
-def kept_history(start: RewriteBase) -> Item:
-    text = f"history, tags and savepoints; snapshot {start.head.snapshot.id}, until it expires"
-    return Item("keeps", text)

@@ -6,8 +6,8 @@ any writer's commit it takes no lock and no journal. An undo of the overwrite ta
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -20,15 +20,15 @@ from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import some_of
 from paimark.core.quoting import quoted_if_needed
 from paimark.core.spark.protocol import Repair
-from paimark.core.spark.writing.chain_overwrites import may_have_changed, still_owed
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import chain_branches
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.manifests.files import delta_facts, snapshot_facts
 from paimark.core.table.manifests.partitions import PartitionNames
 from paimark.core.table.operations import AFTER_IT, Operation, Owed, read_operations
-from paimark.core.table.records import COMMIT_USER
+from paimark.core.table.records import COMMIT_USER, Point
 
 # Between its two commits a writer needs seconds (milliseconds).
 _AT_WORK = 60 * 1000
@@ -94,7 +94,7 @@ def cut_off(context: Context, table: TablePath) -> list[CutOff]:
 
 def _looked_at(context: Context, table: TablePath, operation: Operation, owed: Owed) -> Iterator[CutOff]:
     files, root = context.files, branch_root(context.files, table, owed.branch)
-    if not (there := still_owed(files, table, owed)):
+    if not (there := _still_owed(files, table, owed)):
         return
     start = start_in(files, root, is_main=False)
     doubt = _doubt(files, start, operation, owed, there)
@@ -107,11 +107,11 @@ def _looked_at(context: Context, table: TablePath, operation: Operation, owed: O
 
 def _doubt(files: Files, start: RewriteBase, operation: Operation, owed: Owed, there: set[bytes]) -> str:
     rows, table = operation.turned.rows, start.root.table
-    if rows is None or may_have_changed(
+    if rows is None or _may_have_changed(
         files, table.root(rows.root), rows.after, there, ("APPEND", "COMPACT")
     ):
         changed = f"branch {rows and rows.root}"
-    elif may_have_changed(files, start.root, owed.head, there, ("COMPACT",)):
+    elif _may_have_changed(files, start.root, owed.head, there, ("COMPACT",)):
         changed = f"branch {owed.branch}"
     else:
         return ""
@@ -123,8 +123,39 @@ def _doubt(files: Files, start: RewriteBase, operation: Operation, owed: Owed, t
     )
 
 
-def finish(context: Context, found: Sequence[CutOff], progress: Progress) -> int:
-    """Make the second commits; how many. Raises the engine's error, and `Refused`."""
+def _still_owed(files: Files, table: TablePath, owed: Owed) -> set[bytes]:
+    """Those of its partitions that the snapshot branch still has. Raises `NotFound`."""
+    if (head := Lineage(files, branch_root(files, table, owed.branch)).latest()) is None:
+        return set()
+    partitions = {b64decode(each) for each in owed.partitions}
+    return partitions & {each.key.partition for each in snapshot_facts(files, table, head)}
+
+
+def _may_have_changed(
+    files: Files, root: Root, since: Point, partitions: Collection[bytes], harmless: Collection[str]
+) -> bool:
+    """Whether a commit after that one may have changed these partitions, but for the harmless kinds.
+
+    True also if a snapshot is gone, so that nobody knows.
+    """
+    lineage = Lineage(files, root)
+    newest = lineage.latest_id() or 0
+    try:
+        if not since.is_of(lineage.snapshot(since.id)):
+            return True
+        for number in range(since.id + 1, newest + 1):
+            snapshot = lineage.snapshot(number)
+            if snapshot.commit_kind in harmless:
+                continue
+            if any(each.key.partition in partitions for each in delta_facts(files, root.table, snapshot)):
+                return True
+    except NotFound:
+        return True
+    return False
+
+
+def finish(context: Context, found: Sequence[CutOff], progress: Progress) -> None:
+    """Make the second commits. Raises the engine's error, and `Refused`."""
     for each in found:
         root, head = each.start.root, each.start.head.snapshot
         order = Repair(
@@ -140,13 +171,10 @@ def finish(context: Context, found: Sequence[CutOff], progress: Progress) -> int
             done=f"partitions out: {each.named}",
             partitions=tuple(b64encode(partition).decode() for partition in each.partitions),
         )
-        made, failed = committed(context, root, order, head.id, progress)
+        made = committed(context, root, order, head.id, progress)
         if made is None:
             raise Refused(f"Branch {each.owed.branch} has kept {each.named}", "Run recover again.")
         progress(Remark(f"snapshot {made.id} of branch {root.branch} takes {each.named} out"))
-        if failed:
-            progress(Remark(f"what Paimon does after that commit failed: {failed}"))
-    return len(found)
 
 
 def _user_of(overwrite: Operation) -> str:

@@ -10,34 +10,34 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import ClassVar
 
 from msgspec.structs import replace
 
 from paimark.core.actions.checks import fingerprint, integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import BACK, CONFLICT, GO, NOW, THEN, OneVersion
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.repair.changes import BACK, GO, NOW, THEN, OneVersion
 from paimark.core.actions.repair.commit import (
+    Looked,
+    RowRepair,
     apply_repair,
-    kept_history,
+    conflicts_of,
     look_at_keys,
-    order_of,
+    plan_repair,
     writing_repairs,
 )
-from paimark.core.actions.repair.deciding import KeyedRepair, decision
-from paimark.core.actions.repair.found import Found
+from paimark.core.actions.repair.deciding import Found, KeyedRepair
 from paimark.core.actions.repair.meant import meant_rows
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.rollback.target import version_at
-from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted
 from paimark.core.spark.protocol import Repair, Version
 from paimark.core.storage.files import Files
-from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
@@ -49,22 +49,19 @@ _MOST_COMMITS = 10
 
 
 @dataclass(frozen=True)
-class _Rows:
+class _Rows(RowRepair):
     """The rows of a root in its present state that are meant, and the version.
 
-    `since` are the states from the version to now that differ in rows; None if some of them are gone, or
+    `states` are those from the version to now that differ in rows; None if some of them are gone, or
     they are too many.
     """
 
-    start: RewriteBase
+    instead: ClassVar[str] = "Use --where."
+
     version: Resolved
     then: TableSchema
     where: str
-    since: tuple[Snapshot, ...] | None
-
-    @property
-    def place(self) -> str:
-        return f"{self.start.root.label} of {self.start.root.table.full_name}"
+    states: tuple[Snapshot, ...] | None
 
     @property
     def name(self) -> str:
@@ -84,7 +81,7 @@ class _Rows:
 
     @property
     def commits(self) -> list[tuple[str, str]]:
-        return [(f"__paimark_a{n}", f"__paimark_b{n}") for n in range(len(self.since or ()) - 1)]
+        return [(f"__paimark_a{n}", f"__paimark_b{n}") for n in range(len(self.states or ()) - 1)]
 
     @property
     def versions(self) -> dict[str, Version]:
@@ -95,7 +92,7 @@ class _Rows:
         )
         found = {THEN: replace(then, beside=NOW), NOW: now}
         if len(self.commits) > 1:
-            for (before, after), pair in zip(self.commits, pairwise(self.since or ()), strict=True):
+            for (before, after), pair in zip(self.commits, pairwise(self.states or ()), strict=True):
                 first, last = (version_of(root, each) for each in pair)
                 found |= {before: replace(first, beside=after), after: last}
         return found
@@ -114,6 +111,46 @@ class _Rows:
         columns = [field.name for field in schema.fields]
         return OneVersion(schema.primary_keys, columns, self.lacking, self.where, self.commits)
 
+    @property
+    def since(self) -> str:
+        return f"by several commits since {self.name}"
+
+    @property
+    def done(self) -> str:
+        return f"gave rows what they were at {self.name}"
+
+    def nothing(self, found: Found) -> str:
+        return f"These rows of {self.place} are as they were at {self.name}."
+
+    def look(self, context: Context) -> Looked:
+        if is_same_commit(self.version.snapshot, self.start.head.snapshot):
+            return Looked(Found())
+        with _told_of_conditions():
+            repair = self.repair
+            return self._look_at_rows(context) if repair is None else look_at_keys(context, repair)
+
+    def _look_at_rows(self, context: Context) -> Looked:
+        lost = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in self.lacking) or "false"
+        then, now = (f"SELECT * FROM {each} AS this WHERE {self.where}" for each in (THEN, NOW))
+        # Within an aggregate Spark takes only conditions that are the same each time.
+        sql = (
+            f"SELECT (SELECT count(*) FROM ({now} EXCEPT ALL {then})) AS go, "
+            f"(SELECT count(*) FROM ({then} EXCEPT ALL {now})) AS back, "
+            f"count_if({self.where} AND ({lost})) AS lost FROM {NOW} AS this"
+        )
+        [answer] = run_query(context, self.start, self.versions, sql, context.progress)
+        found = Found({kind: answer[kind] for kind in (GO, BACK) if answer[kind]})
+        if not answer["lost"] or not found.counts:
+            return Looked(found)
+        named, rows = ", ".join(self.lacking), counted(answer["lost"], "row")
+        reason = f"{self.name} has no column {named}, and {rows} would lose its values"
+        return Looked(found, [Refusal(reason, "Drop the column first, or write those rows yourself.")])
+
+    def ordered(self, order: Repair) -> Repair:
+        then = version_of(self.version.root, self.version.snapshot)
+        rows = f"SELECT * FROM {THEN} AS this WHERE {self.where}"
+        return replace(order, versions={THEN: then}, delete_where=self.where, rows_sql=rows)
+
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `from_version`; one of `where`, `partition` and `keys`; `branch` (main when None);
@@ -124,76 +161,30 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     made: dict[str, str | int | bool | None] = {name: text_argument(arguments, name) for name in names}
     # The snapshot and the condition that the plan has seen: a time or a file may mean others later.
     made |= {"head": seen.start.head.snapshot.id, "then": seen.version.snapshot.id}
-    refusals = [
-        *writing_repairs(context, seen.start),
-        *column_refusals(seen.then, seen.name, seen.start),
-    ]
-    found = Found()
-    if not refusals and not context.read_only:
-        with _told_of_conditions():
-            found, more = (_keyed if seen.start.schema.primary_keys else _unkeyed)(context, seen)
-            refusals += more
-    decided = decision(context, {} if refusals else arguments, seen.repair)
-    made |= {**decided.arguments, "conflicts": found.number(CONFLICT) > 0}
-    since = f"by several commits since {seen.name}"
-    is_known = not refusals and not context.read_only
-    refusals += [*decided.refusals, *decided.refused(found, since)]
-    if is_known and not refusals and not decided.changes(found):
-        said = f"These rows of {seen.place} are as they were at {seen.name}"
-        return Plan(headline=f"{said}.", arguments=made, fingerprint=seen.fingerprint, empty=True)
-    items = decided.items(found, since)
-    if is_known and not any(each.kind == "loses" for each in items):
-        items.append(nothing_lost("no row goes"))
-    head = seen.start.head.snapshot
-    return Plan(
+    return plan_repair(
+        context,
+        seen,
+        arguments,
+        made,
         headline=f"Give rows of {seen.place} what they were at {seen.name}.",
-        arguments=made,
-        fingerprint=decided.fingerprint(seen.fingerprint),
-        items=(
-            *items,
-            *_unknown(seen),
-            *may_be_overwritten(context.files, seen.start.root, context.clock()),
-            *([] if seen.start.schema.primary_keys else [streams_skip(context.files, seen.start.root)]),
-            kept_history(seen.start),
-        ),
-        steps=(
-            Step("read", seen.place, f"the files that differ from {seen.name}"),
-            Step("create", seen.start.root.snapshot(head.id + 1), "one commit of rows"),
-        ),
         cost="one commit, through Spark",
-        refusals=tuple(refusals),
-        undo=table.undo,
-        until=UNTIL_NEW_COMMIT,
+        steps=[Step("read", seen.place, f"the files that differ from {seen.name}")],
+        items=_unknown(seen),
+        refusals=[
+            *writing_repairs(context, seen.start),
+            *column_refusals(seen.then, seen.name, seen.start),
+        ],
     )
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Raises `Refused` if anything moved since the plan was made, but for later commits to other rows."""
-    seen = None if plan.empty else _seen(context.files, parse_table_name(plan.table), plan.arguments)
-    repair = None if seen is None else seen.repair
-    decided = decision(context, {} if plan.empty else plan.arguments, repair)
-
-    def order(start: RewriteBase) -> Repair:
-        assert seen is not None
-        made = order_of(start, plan, seen.versions, f"gave rows what they were at {seen.name}")
-        if repair is not None:
-            return decided.ordered(made, repair)
-        then = version_of(seen.version.root, seen.version.snapshot)
-        rows = f"SELECT * FROM {THEN} AS this WHERE {seen.where}"
-        return replace(made, versions={THEN: then}, delete_where=seen.where, rows_sql=rows)
-
-    def find() -> tuple[RewriteBase, str]:
-        assert seen is not None
-        return seen.start, decided.fingerprint(seen.fingerprint)
-
-    return apply_repair(context, plan, progress, find, order)
+    return apply_repair(context, plan, progress, _seen)
 
 
 def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
     """The rows that several commits changed since the version. Raises as the plan."""
-    if (repair := _seen(context.files, table, arguments).repair) is None:
-        raise Refused(f"{table.full_name} has no primary key: no row can be chosen", "Use --where.")
-    return repair.between
+    return conflicts_of(_seen(context.files, table, arguments))
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Rows:
@@ -234,34 +225,8 @@ def _told_of_conditions() -> Iterator[None]:
         raise
 
 
-def _keyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:
-    if is_same_commit(seen.version.snapshot, seen.start.head.snapshot):
-        return Found(), []
-    return look_at_keys(context, seen.start, seen.versions, seen.queries)
-
-
-def _unkeyed(context: Context, seen: _Rows) -> tuple[Found, list[Refusal]]:
-    if is_same_commit(seen.version.snapshot, seen.start.head.snapshot):
-        return Found(), []
-    lost = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in seen.lacking) or "false"
-    then, now = (f"SELECT * FROM {each} AS this WHERE {seen.where}" for each in (THEN, NOW))
-    # Within an aggregate Spark takes only conditions that are the same each time.
-    sql = (
-        f"SELECT (SELECT count(*) FROM ({now} EXCEPT ALL {then})) AS go, "
-        f"(SELECT count(*) FROM ({then} EXCEPT ALL {now})) AS back, "
-        f"count_if({seen.where} AND ({lost})) AS lost FROM {NOW} AS this"
-    )
-    [answer] = run_query(context, seen.start, seen.versions, sql, context.progress)
-    counts = {kind: answer[kind] for kind in (GO, BACK) if answer[kind]}
-    if not answer["lost"] or not counts:
-        return Found(counts), []
-    named = ", ".join(seen.lacking)
-    reason = f"{seen.name} has no column {named}, and {counted(answer['lost'], 'row')} would lose its values"
-    return Found(counts), [Refusal(reason, "Drop the column first, or write those rows yourself.")]
-
-
 def _unknown(seen: _Rows) -> list[Item]:
-    if not seen.start.schema.primary_keys or seen.since is not None:
+    if not seen.start.schema.primary_keys or seen.states is not None:
         return []
     text = f"which rows several commits changed since {seen.name}: they are too many, or some have expired"
     return [Item("unknown", text, "conflicts-unknown")]

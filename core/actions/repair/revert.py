@@ -6,8 +6,9 @@ files leave the table, or its rows if they are in other files by now; rows that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from paimark.core.actions.checks import fingerprint, integer_argument, text_argu
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge import history
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import (
     BACK,
     BASE,
@@ -27,26 +28,26 @@ from paimark.core.actions.repair.changes import (
     OneCommit,
 )
 from paimark.core.actions.repair.commit import (
+    Looked,
+    RowRepair,
     apply_repair,
-    kept_history,
+    conflicts_of,
     look_at_keys,
-    order_of,
+    plan_repair,
     writing_repairs,
 )
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
-from paimark.core.actions.repair.deciding import KeyedRepair, decision
-from paimark.core.actions.repair.found import Found
+from paimark.core.actions.repair.deciding import Found, KeyedRepair
 from paimark.core.actions.rewrite.columns import column_refusals
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
-from paimark.core.actions.said import engine_of, may_be_overwritten, nothing_lost, streams_skip
+from paimark.core.actions.rewrite.spark_rewrite import run_query, start_in, version_of
+from paimark.core.actions.said import engine_of
 from paimark.core.errors import FileMissing, NotFound, Refused, UsageError
 from paimark.core.figures import age, counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.protocol import Repair, Version
 from paimark.core.storage.files import Files
-from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.kind_signs import is_on
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.manifests import FileFacts
@@ -57,16 +58,19 @@ _COMPACT = "Compact it with --full first: that joins the marks with their files.
 
 
 @dataclass(frozen=True)
-class _Commit:
-    """One commit of a root in its present state; `before` is None for the first."""
+class _Commit(RowRepair):
+    """One commit of a root in its present state; `before` is None for the first, or one without rows.
 
-    start: RewriteBase
+    Of a table with a primary key, `lacking` are columns of now that the commit did not know; of another one,
+    `by_files` is what it did.
+    """
+
+    instead: ClassVar[str] = "Use --on-conflict now."
+
     commit: Snapshot
     before: Snapshot | None
-
-    @property
-    def where(self) -> str:
-        return f"{self.start.root.label} of {self.start.root.table.full_name}"
+    lacking: Sequence[str] = ()
+    by_files: CommitFiles | None = None
 
     @property
     def name(self) -> str:
@@ -82,6 +86,14 @@ class _Commit:
         return fingerprint(self.start.fingerprint, self.commit.to_json(), before)
 
     @property
+    def since(self) -> str:
+        return f"since {self.name}"
+
+    @property
+    def done(self) -> str:
+        return f"took back {self.name}"
+
+    @property
     def versions(self) -> dict[str, Version]:
         """For `OneCommit`: each pair reads only files that differ."""
         root = self.start.root
@@ -94,24 +106,73 @@ class _Commit:
             found |= {BASE_NOW: replace(commit, beside=NOW), NOW: now}
         return found
 
-    def repair(self, files: Files) -> KeyedRepair | None:
-        """None without a primary key."""
-        if not self.start.schema.primary_keys:
+    @property
+    def repair(self) -> KeyedRepair | None:
+        if self.by_files is not None:
             return None
-        then = self.before or self.commit
-        return KeyedRepair("revert", self.start, self.commit, then, self.versions, self.queries(files))
-
-    def queries(self, files: Files) -> OneCommit:
         schema = self.start.schema
-        # A column that the commit knew was null before it, though that definition lacks it.
-        known = {field.id for field in Lineage(files, self.start.root).schema(self.commit.schema_id).fields}
-        return OneCommit(
+        queries = OneCommit(
             schema.primary_keys,
             [field.name for field in schema.fields],
-            [field.name for field in schema.fields if field.id not in known],
+            self.lacking,
             has_then=self.before is not None,
             is_newest=self.is_newest,
         )
+        then = self.before or self.commit
+        return KeyedRepair("revert", self.start, self.commit, then, self.versions, queries)
+
+    @property
+    def steps(self) -> list[Step]:
+        found = [Step("check", self.name, f"committed by {_writer(self.commit)}")]
+        if (of := self.by_files) is None:
+            return [*found, Step("read", self.place, "the files that differ, before and after it and now")]
+        if intact := [each for each in of.added if each.name in of.intact]:
+            size = sum(each.size for each in intact)
+            what = f"{counted(len(intact), 'file')} of {self.name}"
+            found.append(Step("delete", what, "from the list of files", size))
+        if of.written:
+            size = sum(each.size for each in of.written)
+            what = f"the rows of {counted(len(of.written), 'file')}"
+            found.append(Step("copy", what, "those that stay or come back, through Spark", size))
+        return found
+
+    def refusals(self, files: Files) -> Iterator[Refusal]:
+        """Why what it did can't be taken back."""
+        of, name = self.by_files, self.start.root.table.full_name
+        if self.before is not None and (of is None or of.removed or of.marked):
+            then = Lineage(files, self.start.root).schema(self.before.schema_id)
+            yield from column_refusals(then, f"snapshot {self.before.id}", self.start)
+        if of is None:
+            return
+        if of.within and of.has_vectors:
+            reason = f"Files of {name} with rows of {self.name} have marks of rows that were deleted since"
+            yield Refusal(reason, _COMPACT)
+        if (of.within or of.is_mixed) and is_on(self.start.schema.options, "row-tracking.enabled"):
+            numbers = f"{name} numbers its rows (row-tracking.enabled)"
+            reason = f"{numbers}, and those of {self.name} are in other files now"
+            yield Refusal(reason, "DELETE them by a condition.")
+
+    def look(self, context: Context) -> Looked:
+        if (repair := self.repair) is not None:
+            return look_at_keys(context, repair)
+        of, lost = self.by_files, 0
+        assert of is not None
+        counts = {GO: _rows(of.added), BACK: _rows(of.removed)}
+        if of.needs_counting:
+            [answer] = run_query(context, self.start, of.versions, of.counts_sql, context.progress)
+            lost = answer["lost"]
+            counts = {GO: max(answer["go"] - lost, 0), BACK: answer["back"]}
+        return Looked(Found({kind: count for kind, count in counts.items() if count}, lost=lost))
+
+    def nothing(self, found: Found) -> str:
+        left = f"{self.place} has nothing of {self.name} to take back"
+        return f"{left}: all of it changed since." if found.number(CONFLICT) or found.lost else f"{left}."
+
+    def ordered(self, order: Repair) -> Repair:
+        of = self.by_files
+        assert of is not None
+        versions = of.versions if of.rows_sql else {}
+        return replace(order, versions=versions, out=of.out, rows_sql=of.rows_sql)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -126,51 +187,19 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         "head": seen.start.head.snapshot.id,
     }
     if seen.commit.commit_kind in ROWLESS:
-        said = f"Snapshot {seen.commit.id} of {seen.where} changed no rows ({seen.commit.commit_kind})."
+        said = f"Snapshot {seen.commit.id} of {seen.place} changed no rows ({seen.commit.commit_kind})."
         return Plan(headline=said, arguments=made, empty=True)
-    refusals = writing_repairs(context, seen.start)
-    is_keyed = bool(seen.start.schema.primary_keys)
-    find = _keyed if is_keyed else _unkeyed
-    found, steps, more = find(context, seen, is_refused=bool(refusals) or context.read_only)
-    refusals += more
-    since = f"since {seen.name}"
-    decided = decision(context, arguments if found is not None else {}, seen.repair(context.files))
-    made |= {**decided.arguments, "conflicts": found is not None and found.number(CONFLICT) > 0}
-    if found is not None:
-        refusals += [*decided.refusals, *decided.refused(found, since)]
-    if not refusals and found is not None and not decided.changes(found):
-        left = f"{seen.where} has nothing of {seen.name} to take back"
-        if found.number(CONFLICT) or found.lost:
-            left = f"{left}: all of it changed since"
-        return Plan(headline=f"{left}.", arguments=made, fingerprint=seen.fingerprint, empty=True)
-    items = [] if found is None else decided.items(found, since)
-    if found is not None and not any(each.kind == "loses" for each in items):
-        items.append(nothing_lost("no row goes"))
     when = age(seen.commit.time_millis, context.clock())
-    return Plan(
-        headline=f"Take back {seen.name} of {seen.where} ({seen.commit.commit_kind}, {when}).",
-        arguments=made,
-        fingerprint=decided.fingerprint(seen.fingerprint),
-        items=(
-            *items,
-            *may_be_overwritten(context.files, seen.start.root, context.clock()),
-            *([] if is_keyed else [streams_skip(context.files, seen.start.root)]),
-            *_still_merged(context.files, seen),
-            kept_history(seen.start),
-        ),
-        steps=(
-            Step("check", seen.name, f"committed by {_writer(seen.commit)}"),
-            *steps,
-            Step(
-                "create",
-                seen.start.root.snapshot(seen.start.head.snapshot.id + 1),
-                "one commit of rows",
-            ),
-        ),
-        cost=_cost(steps),
-        refusals=tuple(refusals),
-        undo=table.undo,
-        until=UNTIL_NEW_COMMIT,
+    return plan_repair(
+        context,
+        seen,
+        arguments,
+        made,
+        headline=f"Take back {seen.name} of {seen.place} ({seen.commit.commit_kind}, {when}).",
+        cost=_cost(seen.steps),
+        steps=seen.steps,
+        items=_still_merged(context.files, seen),
+        refusals=[*writing_repairs(context, seen.start), *seen.refusals(context.files)],
     )
 
 
@@ -188,31 +217,12 @@ def _still_merged(files: Files, seen: _Commit) -> list[Item]:
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Raises `Refused` if anything moved since the plan was made, but for later commits to other rows."""
-    seen = _seen(context.files, parse_table_name(plan.table), plan.arguments) if not plan.empty else None
-    repair = None if seen is None else seen.repair(context.files)
-    decided = decision(context, {} if plan.empty else plan.arguments, repair)
-
-    def order(start: RewriteBase) -> Repair:
-        assert seen is not None
-        done = f"took back {seen.name}"
-        if repair is not None:
-            return decided.ordered(order_of(start, plan, seen.versions, done), repair)
-        of = files_of_commit(context.files, start, seen.before, seen.commit)
-        versions = of.versions if of.rows_sql else {}
-        return replace(order_of(start, plan, versions, done), out=of.out, rows_sql=of.rows_sql)
-
-    def find() -> tuple[RewriteBase, str]:
-        assert seen is not None
-        return seen.start, decided.fingerprint(seen.fingerprint)
-
-    return apply_repair(context, plan, progress, find, order)
+    return apply_repair(context, plan, progress, _seen)
 
 
 def conflicting(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Between:
     """The rows that changed since the commit. Raises as the plan."""
-    if (repair := _seen(context.files, table, arguments).repair(context.files)) is None:
-        raise Refused(f"{table.full_name} has no primary key: no row can be chosen", "Use --on-conflict now.")
-    return repair.between
+    return conflicts_of(_seen(context.files, table, arguments))
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Commit:
@@ -222,81 +232,30 @@ def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _C
     root = branch_root(files, table, branch)
     start = start_in(files, root, is_main=branch is None, at=integer_argument(arguments, "head"))
     commit = resolve_version(files, root, f"snapshot.{number}").snapshot
-    if commit.commit_kind in ROWLESS or number == 1:
+    if commit.commit_kind in ROWLESS:
         return _Commit(start, commit, None)
+    before = None if number == 1 else _before(files, root, number)
+    if start.schema.primary_keys:
+        # A column that the commit knew was null before it, though that definition lacks it.
+        known = {field.id for field in Lineage(files, root).schema(commit.schema_id).fields}
+        lacking = [field.name for field in start.schema.fields if field.id not in known]
+        return _Commit(start, commit, before, lacking)
     try:
-        return _Commit(start, commit, resolve_version(files, root, f"snapshot.{number - 1}").snapshot)
+        return _Commit(start, commit, before, by_files=files_of_commit(files, start, before, commit))
+    except FileMissing as error:
+        place = f"{root.label} of {table.full_name}"
+        raise Refused(f"{place} is not whole: {error.message}", "Repair it first.") from error
+
+
+def _before(files: Files, root: Root, number: int) -> Snapshot:
+    try:
+        return resolve_version(files, root, f"snapshot.{number - 1}").snapshot
     except NotFound as error:
         raise Refused(
-            f"Snapshot {number - 1} of {table.full_name}, the one before, has expired, and no tag or "
+            f"Snapshot {number - 1} of {root.table.full_name}, the one before, has expired, and no tag or "
             f"savepoint keeps it: nobody knows what snapshot {number} changed",
             "restore-rows takes rows from any version that is left.",
         ) from error
-
-
-def _keyed(
-    context: Context, seen: _Commit, *, is_refused: bool
-) -> tuple[Found | None, list[Step], list[Refusal]]:
-    start = seen.start
-    steps = [Step("read", seen.where, "the files that differ, before and after it and now")]
-    refusals = []
-    if seen.before is not None:
-        then = Lineage(context.files, start.root).schema(seen.before.schema_id)
-        refusals = column_refusals(then, f"snapshot {seen.before.id}", start)
-    if is_refused or refusals:
-        return None, steps, refusals
-    found, refusals = look_at_keys(context, start, seen.versions, seen.queries(context.files))
-    return found, steps, refusals
-
-
-def _unkeyed(
-    context: Context, seen: _Commit, *, is_refused: bool
-) -> tuple[Found | None, list[Step], list[Refusal]]:
-    start, name = seen.start, seen.start.root.table.full_name
-    try:
-        of = files_of_commit(context.files, start, seen.before, seen.commit)
-    except FileMissing as error:
-        return None, [], [Refusal(f"{seen.where} is not whole: {error.message}", "Repair it first.")]
-    steps, refusals = [*_steps(of, seen)], [*_unkeyed_refusals(context, of, seen, name)]
-    if is_refused or refusals:
-        return None, steps, refusals
-    if not of.needs_counting:
-        counts = {GO: _rows(of.added), BACK: _rows(of.removed)}
-        return Found({kind: count for kind, count in counts.items() if count}), steps, []
-    [counted_] = run_query(context, start, of.versions, of.counts_sql, context.progress)
-    counts = {GO: max(counted_["go"] - counted_["lost"], 0), BACK: counted_["back"]}
-    return Found({kind: count for kind, count in counts.items() if count}, lost=counted_["lost"]), steps, []
-
-
-def _unkeyed_refusals(context: Context, of: CommitFiles, seen: _Commit, name: str) -> list[Refusal]:
-    found = []
-    if seen.before is not None and (of.removed or of.marked):
-        then = Lineage(context.files, of.start.root).schema(seen.before.schema_id)
-        found += column_refusals(then, f"snapshot {seen.before.id}", of.start)
-    if of.within and of.has_vectors:
-        reason = f"Files of {name} with rows of {seen.name} have marks of rows that were deleted since"
-        found.append(Refusal(reason, _COMPACT))
-    if (of.within or of.is_mixed) and is_on(of.start.schema.options, "row-tracking.enabled"):
-        reason = (
-            f"{name} numbers its rows (row-tracking.enabled), and those of {seen.name} are in other files now"
-        )
-        found.append(Refusal(reason, "DELETE them by a condition."))
-    return found
-
-
-def _steps(of: CommitFiles, seen: _Commit) -> list[Step]:
-    intact = [each for each in of.added if each.name in of.intact]
-    found = []
-    if intact:
-        size = sum(each.size for each in intact)
-        found.append(
-            Step("delete", f"{counted(len(intact), 'file')} of {seen.name}", "from the list of files", size)
-        )
-    if of.written:
-        size = sum(each.size for each in of.written)
-        what = f"the rows of {counted(len(of.written), 'file')}"
-        found.append(Step("copy", what, "those that stay or come back, through Spark", size))
-    return found
 
 
 def _cost(steps: list[Step]) -> str:

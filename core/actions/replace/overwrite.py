@@ -15,28 +15,24 @@ from paimark.core.actions.checks import integer_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.journal import RewriteByBranch, record_merge, state_of
 from paimark.core.actions.merge.survey import Survey, survey_merge
-from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.rewrite.columns import column_refusals, columns_change, columns_lost
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
-    copied_rows,
-    rewriting_refusals,
+    rows_copied,
     rows_of,
     version_of,
 )
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, is_checked, rows_at, verdict
 from paimark.core.actions.said import commits_between, may_be_overwritten, nothing_lost, streams_skip
-from paimark.core.errors import FileMissing, UsageError
-from paimark.core.figures import counted
-from paimark.core.figures import size as file_size
+from paimark.core.errors import UsageError
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import point_of
 from paimark.core.text import lowered
 
@@ -51,14 +47,10 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     files, survey = context.files, survey_merge(context.files, table, name, whole=True, up_to=up_to)
     start, head = survey.start, survey.branch.snapshot
     main = start.head.snapshot
-    refusals = [*survey.schema_refusals, *rewriting_refusals(context, survey.target, head)]
+    copied = rows_copied(context, survey.target, head, f"branch {name}", "Repair it first.")
+    refusals = [*survey.schema_refusals, *copied.refusals]
     if newest := Lineage(files, survey.branch.root).latest_schema():
         refusals += column_refusals(newest, f"Branch {name}", survey.target)
-    rows = size = 0
-    try:
-        rows, size = size_of(files, table, head)
-    except FileMissing as error:
-        refusals.append(Refusal(f"Branch {name} is not whole: {error.message}", "Repair it first."))
     safety = savepoint_claim.next_id(files, table)
     checked = Verdict()
     if not refusals:
@@ -80,7 +72,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas),
-            copied_rows(name, start.schema, rows, size),
+            copied.step,
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
@@ -95,7 +87,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
             Item("keeps", f"the current main as savepoint {safety}; branch {name} with its own tags"),
         ),
         phrase=name,
-        cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
+        cost=copied.cost,
         refusals=(*refusals, *checked.refusals),
         until="main has a new commit",
         undo=table.undo,
@@ -109,19 +101,15 @@ class OverwriteMain(RewriteByBranch):
     def begin(cls, work: Work) -> Self:
         return cls(work, state_of(work.files, _as_planned(work)))
 
-    def check(self, hold: Hold) -> None:
-        _as_planned(self.work)
-
     def rows(self, start: RewriteBase) -> QueryRows:
         is_free = not is_checked(self.work.plan) and not hides_written_rows(start.schema)
-        return rows_of(self.source, snapshot_of(self.state.head), replaces_later=is_free)
+        return rows_of(self.source, snapshot_of(self.state.branch_head), replaces_later=is_free)
 
     def safety_comment(self) -> str:
         return f"before main got the rows of {self.state.branch}"
 
-    def follow(self, start: RewriteBase) -> None:
-        if start.schema_text not in self.state.schema_texts or is_checked(self.work.plan):
-            super().follow(start)
+    def may_follow(self, start: RewriteBase) -> bool:
+        return not is_checked(self.work.plan)
 
     def record(self, hold: Hold) -> None:
         record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])

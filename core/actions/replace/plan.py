@@ -13,11 +13,11 @@ from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
 from paimark.core.actions.protection_guard import leaving
-from paimark.core.actions.replace.checks import clash_refusals, head_of, loss_refusals, moving_refusals
-from paimark.core.actions.replace.comparison import Takeover, unreadable_refusals
+from paimark.core.actions.replace.comparison import Takeover, clash_refusals, loss_refusals
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import part_of, root_files
+from paimark.core.actions.roots.root_state import moving_refusals, unreadable_refusals
 from paimark.core.actions.said import (
     Commits,
     commits_between,
@@ -38,7 +38,7 @@ from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoin
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
-from paimark.core.table.records import TableSchema
+from paimark.core.table.records import TableSchema, point_of
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import lowered
 
@@ -69,10 +69,10 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
             "drop_previous": drops_previous,
             "archive": archive,
             "seen": takeover.description,
-            **head_of(takeover.branch),
         },
         fingerprint=takeover.fingerprint,
         lasting=takeover.lasting,
+        main_at=None if branch.head is None else point_of(branch.head.snapshot),
         items=(
             *cleanings_to_stop(context.files, main.root),
             *_lost(context, takeover, freed, drops_previous=drops_previous),

@@ -16,11 +16,10 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Plan, Step
-from paimark.core.actions.replace.comparison import unreadable_refusals
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.roots.json_edit import without_time_to_live
-from paimark.core.actions.roots.root_state import RootState, is_lost, state
+from paimark.core.actions.roots.root_state import RootState, is_lost, state, unreadable_refusals
 from paimark.core.actions.said import final, otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
@@ -146,21 +145,14 @@ class RestoreMain(PointMain[RestoreState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        change = cls(work, RestoreState(str(work.plan.arguments["main"]), str(work.plan.arguments["gone"])))
-        change._as_planned()
-        return change
+        name, gone = str(work.plan.arguments["main"]), main_branch_name(work.files, work.table)
+        branch_state = _find(work.files, work.table, name)
+        require_unmoved(work.table, work.plan, fingerprint(str(gone), branch_state.fingerprint))
+        return cls(work, RestoreState(name, str(gone)))
 
     @property
     def new_main(self) -> Root:
         return self.work.table.root(self.state.name)
-
-    def _as_planned(self) -> None:
-        branch_state = _find(self.work.files, self.work.table, self.state.name)
-        gone = main_branch_name(self.work.files, self.work.table)
-        require_unmoved(self.work.table, self.work.plan, fingerprint(str(gone), branch_state.fingerprint))
-
-    def check(self, hold: Hold) -> None:
-        self._as_planned()
 
     def finish(self, hold: Hold) -> None:
         self.point(hold)

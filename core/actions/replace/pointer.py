@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Progress, Remark
-from paimark.core.actions.replace.comparison import Takeover
 from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -20,6 +18,7 @@ from paimark.core.actions.roots.root_files import (
     part_of,
     root_files,
     same_files,
+    snapshot_ids,
     take_back_copy,
 )
 from paimark.core.actions.roots.root_state import changed_tags, drop_lost_tags, is_lost
@@ -27,11 +26,10 @@ from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
-from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.reading import numbered
-from paimark.core.table.records import Record
+from paimark.core.table.layout import PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.records import Point, Record
 
 
 class Replacement(Record, frozen=True, kw_only=True):
@@ -53,53 +51,20 @@ class Replacement(Record, frozen=True, kw_only=True):
     branch_schema: str  # its text before
     main_schema_id: int  # main's newest schema
     main_schema: str  # its text before
-    branch_head: int | None = None  # the branch's newest snapshot
-    branch_head_digest: str = ""  # fingerprint of its file
+    branch_head: Point  # the branch's newest snapshot, as a point
     # of main: directory, newest snapshot and schema, all names, and the content of tags
     main_fingerprint: str = ""
-    seen: str = ""  # what the plan saw of both, for people
     # fingerprints of the tags in `tags`, in their order; empty for one that is gone
     tag_digests: tuple[str, ...] = ()
     drops_previous: bool = False  # the previous main is to be dropped
-    main_head: int = 0  # main's newest snapshot, 0 for none: what main gets later is not dropped
-    main_head_digest: str = ""  # fingerprint of that snapshot's file; empty for none
+    # main's newest snapshot, as a point: what main gets later is not dropped
+    main_head: Point | None = None
     main_tags: tuple[str, ...] = ()  # main's tags: others are not dropped
     shared: int = 0  # the newest snapshot that both have; 0 where that is not proven
 
     @property
     def older(self) -> range:
         return range(self.first_older, self.last_older + 1)
-
-
-def replacement_of(
-    takeover: Takeover, files: Files, archive: str | None, *, drops_previous: bool
-) -> Replacement:
-    """The state of a replacement that begins now, for the journal."""
-    older, branch = takeover.older, takeover.branch
-    return Replacement(
-        branch=branch.root.label,
-        previous=takeover.main.root.branch,
-        archive=archive,
-        first_older=older.start,
-        last_older=older.stop - 1,
-        tags=takeover.tags,
-        schema_ids=takeover.schema_ids,
-        earliest_hint=_hint(files, branch.root),
-        branch_schema_id=branch.schema_id,
-        branch_schema=branch.schema.decode(),
-        main_schema_id=takeover.main.schema_id,
-        main_schema=takeover.main.schema.decode(),
-        branch_head=branch.head.snapshot.id if branch.head else None,
-        branch_head_digest=fingerprint(branch.head.data) if branch.head else "",
-        main_fingerprint=takeover.main.fingerprint,
-        seen=takeover.description,
-        tag_digests=tuple(_digests(files, [takeover.main.root.tag(name) for name in takeover.tags])),
-        drops_previous=drops_previous,
-        main_head=takeover.main.head.snapshot.id if takeover.main.head else 0,
-        main_head_digest=fingerprint(takeover.main.head.data) if takeover.main.head else "",
-        shared=(takeover.fork.snapshot_id or 0) if takeover.fork.is_proven else 0,
-        main_tags=tuple(Lineage(files, takeover.main.root).tag_names()),
-    )
 
 
 @dataclass(frozen=True)
@@ -159,7 +124,7 @@ def take_back(
     if (
         replacement.older
         and replacement.earliest_hint is not None
-        and _hint(files, branch) == str(replacement.first_older)
+        and earliest_of(files, branch) == str(replacement.first_older)
     ):
         files.replace(branch.earliest_hint, replacement.earliest_hint.encode())
     # No other writer writes such old snapshots; tags and schemas that are no copies are others', and stay.
@@ -200,10 +165,7 @@ def is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool
 
 def has_head(files: Files, branch: Root, replacement: Replacement) -> bool:
     """Whether the branch has the very snapshot that was its newest at the plan."""
-    if replacement.branch_head is None:
-        return False
-    head = read_if_there(files, branch.snapshot(replacement.branch_head))
-    return head is not None and fingerprint(head) == replacement.branch_head_digest
+    return stored(files, branch, replacement.branch_head) is not None
 
 
 def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:
@@ -211,8 +173,8 @@ def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] |
 
     `copied` are the ids of copies; all when None.
     """
-    there = numbered(files.names(main.snapshots), SNAPSHOT_PREFIX)
-    kept = numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)
+    there = snapshot_ids(files, main)
+    kept = snapshot_ids(files, copy)
     old = [number for number in kept if there and number < there[0]]
     gone = [number for number in old if copied is None or number in copied]
     if gone:
@@ -253,7 +215,7 @@ def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: 
     """
     files_of_tags = [f"{TAGS}/{TAG_PREFIX}{each}" for each in tags]
     delete_files(files, branch, list(same_files(files, main, branch, files_of_tags)))
-    there = numbered(files.names(branch.snapshots), SNAPSHOT_PREFIX)
+    there = snapshot_ids(files, branch)
     copies = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in there if each in snapshots]
     left = [each for each in there if each not in snapshots]
     if copies and left and len(list(same_files(files, main, branch, copies))) == len(copies):
@@ -289,15 +251,17 @@ def _switched_off(branch: Root, replacement: Replacement) -> bytes:
 
 def _copied_tags(files: Files, branch: Root, replacement: Replacement) -> list[str]:
     """The paths below the branch of its copies of main's tags, including tags that main has lost."""
-    digests = _digests(files, [branch.tag(name) for name in replacement.tags])
-    pairs = zip(replacement.tags, replacement.tag_digests, digests, strict=True)
+    now_there = digests(files, [branch.tag(name) for name in replacement.tags])
+    pairs = zip(replacement.tags, replacement.tag_digests, now_there, strict=True)
     return [f"{TAGS}/{TAG_PREFIX}{name}" for name, was, now in pairs if was == now]
 
 
-def _digests(files: Files, paths: list[str]) -> list[str]:
+def digests(files: Files, paths: list[str]) -> list[str]:
+    """Fingerprints of these files; empty for one that is gone."""
     return ["" if data is None else fingerprint(data) for data in files.read_many(paths)]
 
 
-def _hint(files: Files, root: Root) -> str | None:
+def earliest_of(files: Files, root: Root) -> str | None:
+    """The text of a root's EARLIEST."""
     data = read_if_there(files, root.earliest_hint)
     return None if data is None else data.decode(errors="replace")

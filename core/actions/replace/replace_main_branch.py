@@ -23,15 +23,16 @@ from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
-from paimark.core.actions.replace.checks import (
+from paimark.core.actions.replace.comparison import (
+    Takeover,
     as_planned,
     is_whole_copy,
     late_in,
     nothing_came,
-    require_free,
+    replacement_of,
     require_still,
+    survey_takeover,
 )
-from paimark.core.actions.replace.comparison import Takeover, survey_takeover
 from paimark.core.actions.replace.plan import describe
 from paimark.core.actions.replace.point_main import PointMain, part
 from paimark.core.actions.replace.pointer import (
@@ -42,21 +43,19 @@ from paimark.core.actions.replace.pointer import (
     follow_tags,
     is_that_branch,
     prepare,
-    replacement_of,
     sides,
     take_back,
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from paimark.core.actions.roots.abandoned import stray_commits
-from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.pause import wait_for_cleanings
-from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, is_checked, rows_at, verdict
+from paimark.core.actions.roots.root_files import snapshot_ids
+from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit, MovedRoot
 from paimark.core.table.lineage.main_branch import branch_root, main_root
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import TableSchema
 
 POINTER = "pointer"
@@ -160,20 +159,16 @@ class ReplaceMain(PointMain[Replacement]):
         return super().can_be_main() and is_that_branch(self.work.files, self.new_main, self.state)
 
     def check(self, hold: Hold) -> None:
-        require_free(
-            self.work.context, as_planned(self.work.context, self.work.table, self.work.plan), self.state
-        )
+        require_still(self.work, hold, self.state, begins=True)
 
     def prepare(self, hold: Hold) -> None:
         files, between = self.work.files, self._sides
-        ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
+        ids = snapshot_ids(files, between.main)
         if between.archive is not None and ids:
             # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
-        arguments = self.work.plan.arguments
-        exactly = is_checked(self.work.plan) or arguments.get("up_to") is not None
-        require_still(hold, self.state, self.work.progress, exactly=exactly)
+        require_still(self.work, hold, self.state)
 
     def finish(self, hold: Hold) -> None:
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
@@ -190,8 +185,7 @@ class ReplaceMain(PointMain[Replacement]):
                 # Until the barrier is there, other engines take this directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)
                 # A process that listed the snapshots before does not know the archive.
-                count = len(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
-                wait_for_cleanings(self.work.context, count, progress)
+                wait_for_cleanings(self.work.context, between.main, progress)
                 drop_expired(files, between.main, between.archive)
                 follow_tags(files, between, between.archive, self.state.main_tags)
                 self._drop_lost(between)
@@ -260,7 +254,7 @@ class ReplaceMain(PointMain[Replacement]):
         main = MainEdit(
             before=replacement.previous,
             after=replacement.branch,
-            head=replacement.branch_head,
+            head=replacement.branch_head.id,
             was_dropped=self._is_dropped,
             first_copied=replacement.first_older,
             last_copied=replacement.last_older,
@@ -300,10 +294,10 @@ def _done(work: Work, replacement: Replacement, late: str) -> Done:
         result={
             "branch_name": replacement.branch,
             "previous_main": previous if not is_dropped else None,
-            "snapshot_id": replacement.branch_head,
+            "snapshot_id": replacement.branch_head.id,
             "stray_commits": len(strays),
         },
         before=f"main is {replacement.previous or 'the table directory'}",
-        after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head}",
+        after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head.id}",
         items=tuple(items),
     )

@@ -18,7 +18,6 @@ from paimark.core.actions.roots.barrier import (
 )
 from paimark.core.actions.roots.json_edit import decoded, with_options
 from paimark.core.actions.roots.root_files import (
-    PARTS,
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -27,25 +26,27 @@ from paimark.core.actions.roots.root_files import (
     part_of,
     root_files,
     same_files,
+    snapshot_ids,
 )
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.commits import stored
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
     MAIN,
+    PARTS,
     SCHEMA_PREFIX,
-    SNAPSHOT_PREFIX,
     TAG_PREFIX,
     TRUNCATION_TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
 )
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
-from paimark.core.table.reading import numbered
-from paimark.core.table.records import Snapshot, Tag, is_same_commit
+from paimark.core.table.records import Tag, point_of
 
 _HINTS = (f"{SNAPSHOTS}/LATEST", f"{SNAPSHOTS}/EARLIEST")
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
@@ -101,9 +102,7 @@ def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
     [data] = files.read_many([path])
     if data is None:
         return False
-    tag = Tag.from_json(data, path)
-    [snapshot] = files.read_many([root.snapshot(tag.id)])
-    return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
+    return stored(files, root, point_of(Tag.from_json(data, path))) is not None
 
 
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
@@ -130,7 +129,7 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
     guard_tags.reconcile(files, table, main)
     going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
     delete_files(files, own, list(same_files(files, own, archive, going)))
-    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
+    if not snapshot_ids(files, own):
         delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
     for directory in (own.changelogs, own.consumers):
         files.prune(directory)
@@ -203,8 +202,8 @@ def _append_late(files: Files, own: Root, archive: Root) -> None:
 
     If the replacement's process died, that may be a long time. Idempotent.
     """
-    there = numbered(files.names(own.snapshots), SNAPSHOT_PREFIX)
-    kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
+    there = snapshot_ids(files, own)
+    kept = snapshot_ids(files, archive)
     late = [number for number in there if not kept or number > kept[-1]]
     # If all of the archive's snapshots expired here and were dropped there, the late ones are the next.
     if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):

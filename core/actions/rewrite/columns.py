@@ -119,13 +119,12 @@ def lost_columns(now: TableSchema, then: TableSchema) -> list[str]:
     return _column_changes(now, then)[0]
 
 
-def stamped(definition: TableSchema, time_ms: int) -> str:
-    """The text of a definition made now."""
-    return msgspec.structs.replace(definition, time_millis=time_ms).to_json().decode()
-
-
-def definition_of(text: str | None) -> TableSchema | None:
-    return None if text is None else TableSchema.from_json(text.encode(), "the journal")
+def made_now(definition: TableSchema | None, time_ms: int) -> tuple[tuple[int, str], ...]:
+    """The id and the text of a definition that is made now; nothing for none."""
+    if definition is None:
+        return ()
+    new = msgspec.structs.replace(definition, time_millis=time_ms)
+    return ((new.id, new.to_json().decode()),)
 
 
 def with_columns_of(

@@ -10,7 +10,7 @@ the commit, like the first one before.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -27,11 +27,11 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     keep_safe,
     rewrite,
     saved,
-    start_of,
+    start_in,
 )
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
-from paimark.core.actions.said import job_that_writes, place_of
+from paimark.core.actions.said import outrun, place_of
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.once import once
@@ -48,7 +48,26 @@ _TRIES = 20
 TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
 _RECORDED = "what it did is recorded"
 
-S = TypeVar("S", bound=msgspec.Struct)
+
+class RewriteState(msgspec.Struct, frozen=True, kw_only=True):
+    """What the root was when the change began, and the definitions that it gets before the rows."""
+
+    root: str | None  # the root that gets the rows; null: the table directory
+    head: dict[str, Any]  # its newest snapshot, as written
+    schema: str  # the text of its newest schema
+    schemas: tuple[tuple[int, str], ...] = ()  # `[id, text]` of each schema that it gets before the rows
+
+    @property
+    def schema_texts(self) -> list[str]:
+        """The newest schema before the change, and the one with which the rows are written."""
+        return [self.schema, *(text for _, text in self.schemas[-1:])]
+
+    @property
+    def new_schemas(self) -> list[tuple[int, bytes]]:
+        return [(number, text.encode()) for number, text in self.schemas]
+
+
+S = TypeVar("S", bound=RewriteState)
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -105,14 +124,13 @@ class RewriteMain(Change[S]):
         return {"snapshot_id": None}
 
     @property
-    @abstractmethod
     def root(self) -> Root:
-        """Main's root."""
+        return self.work.table.root(self.state.root)
 
     @property
-    @abstractmethod
     def first_head(self) -> Snapshot:
         """Main's newest snapshot when the change began."""
+        return snapshot_of(self.state.head)
 
     @once
     def is_main(self) -> bool:
@@ -124,42 +142,38 @@ class RewriteMain(Change[S]):
         """`main`, or `branch fix`."""
         return place_of(self.root, is_main=self.is_main)
 
-    @abstractmethod
-    def rows(self, start: RewriteBase) -> QueryRows | None:
-        """The rows for main in this state; None if main has them already. Raises `Refused`."""
+    def rows(self, start: RewriteBase) -> QueryRows:
+        """The rows for main in this state. Raises `Refused`."""
+        raise NotImplementedError
 
     def safety_comment(self) -> str | None:
         """The comment of the savepoint that keeps main's earlier state; None for a change that needs none."""
         return None
 
-    def follow(self, start: RewriteBase) -> None:
-        """Called when main moved while rows were written. Raises `Refused` if the change can't go on."""
-        raise Refused(
-            f"{start.place} of {self.work.table.full_name} moved while its rows were written",
-            "Nothing was committed: make a new plan.",
-        )
+    def may_follow(self, start: RewriteBase) -> bool:
+        """Whether it may go on from here: main moved while rows were written, and is defined as it was."""
+        return False
 
     def base(self) -> RewriteBase:
         """The present state of the root that gets the rows."""
-        return start_of(self.work.files, self.work.table)
-
-    def definition(self) -> TableSchema | None:
-        """The definition that main gets before the rows; None for a change that keeps main's."""
-        return None
+        return start_in(self.work.files, self.root, is_main=self.is_main)
 
     def target(self, start: RewriteBase) -> RewriteBase:
         """Main with the schema in which the rows are written."""
-        new = self.definition()
-        return start if new is None else RewriteBase(start.head, new, start.is_main)
+        if not (new := self.state.new_schemas):
+            return start
+        number, data = new[-1]
+        return start.defined_as(TableSchema.from_json(data, self.root.schema(number)))
 
     def prepare(self, hold: Hold) -> None:
         self._start = self.base()
         self._keep_safe(hold, self._start)
-        if (new := self.definition()) is not None:
-            files, path = self.work.files, self.root.schema(new.id)
-            if not files.create(path, new.to_json()) and files.read(path) != new.to_json():
+        files = self.work.files
+        for number, data in self.state.new_schemas:
+            path = self.root.schema(number)
+            if not files.create(path, data) and files.read(path) != data:
                 raise Refused(f"Somebody else has just written {path}", "Make a new plan.")
-            self.work.progress(f"wrote schema {new.id}")
+            self.work.progress(f"wrote schema {number}")
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work = self.work
@@ -167,9 +181,6 @@ class RewriteMain(Change[S]):
             start = self._start or self.base()
             head = start.head.snapshot
             rows = self.rows(start)
-            if rows is None:
-                self.made = head
-                return {"made": head.as_written()}
             if number == 1:
                 # From the first head on, so that a recovery can find out the result of each try.
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
@@ -183,10 +194,16 @@ class RewriteMain(Change[S]):
                 if not self._has_moved(start):
                     raise
                 if number == _TRIES:
-                    raise self._outrun(start) from error
+                    name = f"{start.place} of {work.plan.table}"
+                    said = f"{name} moved each of the {_TRIES} times that its rows were written"
+                    raise outrun(work.files, start.root, said) from error
                 work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
                 self._start = self.base()
-                self.follow(self._start)
+                if self._start.schema_text not in self.state.schema_texts or not self.may_follow(self._start):
+                    raise Refused(
+                        f"{start.place} of {work.table.full_name} moved while its rows were written",
+                        "Nothing was committed: make a new plan.",
+                    ) from error
                 self._keep_safe(hold, self._start)
                 continue
             if made is None and self.fails_when_nothing_written:
@@ -255,16 +272,6 @@ class RewriteMain(Change[S]):
         before, made = self.moved
         return before != made
 
-    def _outrun(self, start: RewriteBase) -> Refused:
-        """Others committed at each try."""
-        writer = job_that_writes(self.work.files, start.root)
-        who = "what writes to it" if writer is None else writer.job or writer.engine
-        name = f"{start.place} of {self.work.plan.table}"
-        return Refused(
-            f"{name} moved each of the {_TRIES} times that its rows were written",
-            f"Nothing was committed. Pause {who} meanwhile, and make a new plan.",
-        )
-
     def kept_and_replaced(self) -> tuple[Item, ...]:
         """Once finished: what keeps the earlier main, with what others committed since the plan."""
         kept = Item("keeps", f"main until now, as savepoint {self.safety}")
@@ -283,11 +290,11 @@ class RewriteMain(Change[S]):
         release_expiry(self.work.files, self.root, self.work.token)
         for each in hold.journaled.all_noted(_SAFE, _Safe):
             self._forget(each.savepoint, each.is_new)
-        if (new := self.definition()) is not None:
-            self.tell_kept([(new.id, new.to_json())])
+        self._tell_kept()
 
-    def tell_kept(self, new: Sequence[tuple[int, bytes]]) -> None:
+    def _tell_kept(self) -> None:
         """Say which of the new schemas main has by now, and keeps: a job may have opened it with one."""
+        new = self.state.new_schemas
         there = self.work.files.read_many([self.root.schema(number) for number, _ in new])
         kept = [str(number) for (number, data), now in zip(new, there, strict=True) if now == data]
         if kept:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,7 @@ from paimark.core.actions.said import place_of
 from paimark.core.config import Settings
 from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
+from paimark.core.figures import size as file_size
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
 from paimark.core.spark.protocol import (
@@ -46,7 +47,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
 from paimark.core.table.lineage.main_branch import main_root
-from paimark.core.table.manifests.files import unseen_files
+from paimark.core.table.manifests.files import size_of, unseen_files
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.table.savepoints import SavepointManager
 
@@ -87,6 +88,10 @@ class RewriteBase:
     @property
     def fingerprint(self) -> str:
         return fingerprint(self.head.fingerprint, self.schema_text)
+
+    def defined_as(self, schema: TableSchema | None) -> RewriteBase:
+        """With the definition in which rows are written, if that is another one."""
+        return self if schema is None else RewriteBase(self.head, schema, self.is_main)
 
 
 @dataclass(frozen=True)
@@ -153,11 +158,6 @@ def no_rows(start: RewriteBase) -> QueryRows:
     return QueryRows({"__paimark_then": version}, "SELECT * FROM __paimark_then WHERE false", True)
 
 
-def copied_rows(of: str, schema: TableSchema, count: int, size: int) -> Step:
-    """The step of a plan that copies the rows of a table with this schema."""
-    return Step("copy", f"the rows of {of}", f"{counted(count, unit_of(schema))}, through Spark", size)
-
-
 def writing_refusals(table: TablePath, schema: TableSchema, options: Mapping[str, str]) -> list[Refusal]:
     """Why no rows can be written to the table; `options` of the catalog."""
     refusals = _said(table, kinds.refusals(schema))
@@ -177,6 +177,27 @@ def rewriting_refusals(context: Context, start: RewriteBase, *then: Snapshot) ->
             if any(unseen_files(context.files, table, schema, each)):
                 return [*refusals, Refusal(*kinds.unseen_rows(table.full_name))]
     return refusals
+
+
+class RowsCopied(NamedTuple):
+    """What a plan says of all rows of a snapshot that a root gets: why it can't, the step, the cost."""
+
+    refusals: list[Refusal]
+    step: Step
+    cost: str
+
+
+def rows_copied(context: Context, start: RewriteBase, then: Snapshot, of: str, hint: str) -> RowsCopied:
+    """`of` names the snapshot, `hint` is for one that lost files. `start` is defined as the rows will be."""
+    refusals = rewriting_refusals(context, start, then)
+    rows = size = 0
+    try:
+        rows, size = size_of(context.files, start.root.table, then)
+    except FileMissing as error:
+        refusals.append(Refusal(f"The rows of {of} are not whole: {error.message}", hint))
+    said = counted(rows, unit_of(start.schema))
+    step = Step("copy", f"the rows of {of}", f"{said}, through Spark", size)
+    return RowsCopied(refusals, step, f"Spark rewrites {said} ({file_size(size)}), one commit")
 
 
 def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
@@ -260,9 +281,7 @@ def run_query(
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
     """The few rows of a query over versions. Raises the engine's error."""
-    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {})
-    with engine_of(context) as engine:
-        return [msgspec.json.decode(row) for row in answer_of(engine, ask, progress).rows]
+    return [*stream_query(context, start, versions, sql, progress, texts or {}, is_long=False)]
 
 
 def stream_query(
@@ -271,10 +290,12 @@ def stream_query(
     versions: Mapping[str, Version],
     sql: str,
     progress: Progress,
-    texts: Mapping[str, tuple[str, ...]] | None = None,
+    texts: Mapping[str, tuple[str, ...]],
+    *,
+    is_long: bool = True,
 ) -> Generator[dict[str, Any]]:
     """The rows of a query of any size, as they arrive. Closing the generator early ends the query."""
-    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {}, streams=True)
+    ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts, streams=is_long)
     with engine_of(context) as engine, closing(_answers(engine, ask, progress)) as answers:
         for answer in answers:
             yield from map(msgspec.json.decode, answer.rows)

@@ -12,14 +12,13 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
-from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.rewrite.columns import columns_change, definition_of, stamped
-from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.rewrite.columns import columns_change, made_now
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
-    copied_rows,
-    rewriting_refusals,
+    rows_copied,
     rows_of,
 )
 from paimark.core.actions.rollback import truncate
@@ -31,16 +30,11 @@ from paimark.core.actions.rollback.target import (
 )
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.errors import FileMissing
-from paimark.core.figures import counted
-from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import hides_written_rows
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import RowsEdit
-from paimark.core.table.manifests.files import size_of
-from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit, point_of
+from paimark.core.table.records import Point, is_same_commit, point_of
 from paimark.core.text import lowered
 
 
@@ -62,12 +56,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint=target.fingerprint,
             empty=True,
         )
-    refusals = [*rewriting_refusals(context, target.target, snapshot), *target.misfits]
-    rows = size = 0
-    try:
-        rows, size = size_of(files, table, snapshot)
-    except FileMissing as error:
-        refusals.append(Refusal(f"{what} is not whole: {error.message}", "Choose another version."))
+    copied = rows_copied(context, target.target, snapshot, what, "Choose another version.")
     safety = savepoint_claim.next_id(files, table)
     return Plan(
         headline=f"Give main of {table.full_name} the rows of {target.dated}.",
@@ -78,7 +67,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
             *_new_definition(target),
-            copied_rows(what, start.schema, rows, size),
+            copied.step,
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
@@ -87,25 +76,22 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *_affected(files, target),
             Item("keeps", f"the current main as savepoint {safety}; every version, tag and savepoint"),
         ),
-        cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
-        refusals=tuple(refusals),
+        cost=copied.cost,
+        refusals=(*copied.refusals, *target.misfits),
         undo=table.undo,
         until="main has a new commit",
     )
 
 
-class RollbackState(msgspec.Struct, frozen=True):
-    """Main's newest snapshot when the rollback began, and the version that it goes back to."""
+class RollbackState(RewriteState, frozen=True, kw_only=True):
+    """What main was when the rollback began, and the version that it goes back to.
 
-    root: str | None  # main's root
-    head: dict[str, Any]  # main's newest snapshot, as written
+    It gets columns of that version again, which it dropped or made narrower since.
+    """
+
     version: dict[str, Any]  # the snapshot whose rows main gets, as written
     version_root: str | None  # the root that has it
     name: str  # what the user calls it
-    schema: str  # the text of main's newest schema
-    # the text of the definition that main gets before the rows: with columns of that version again,
-    # which main dropped or made narrower since
-    new_schema: str | None = None
 
 
 class Rollback(RewriteMain[RollbackState]):
@@ -116,7 +102,6 @@ class Rollback(RewriteMain[RollbackState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         target = target_as_planned(work)
-        new = target.definition
         state = RollbackState(
             root=target.start.root.branch,
             head=target.start.head.snapshot.as_written(),
@@ -124,23 +109,9 @@ class Rollback(RewriteMain[RollbackState]):
             version_root=target.version.root.branch,
             name=target.version.name,
             schema=target.start.schema_text,
-            new_schema=None if new is None else stamped(new, work.context.clock()),
+            schemas=made_now(target.definition, work.context.clock()),
         )
         return cls(work, state)
-
-    @property
-    def root(self) -> Root:
-        return self.work.table.root(self.state.root)
-
-    @property
-    def first_head(self) -> Snapshot:
-        return snapshot_of(self.state.head)
-
-    def check(self, hold: Hold) -> None:
-        target_as_planned(self.work)
-
-    def definition(self) -> TableSchema | None:
-        return definition_of(self.state.new_schema)
 
     def rows(self, start: RewriteBase) -> QueryRows:
         root, version = self.work.table.root(self.state.version_root), snapshot_of(self.state.version)
@@ -149,10 +120,8 @@ class Rollback(RewriteMain[RollbackState]):
     def safety_comment(self) -> str:
         return f"before rollback to {self.work.plan.arguments['to']}"
 
-    def follow(self, start: RewriteBase) -> None:
-        new = self.definition()
-        if start.schema_text not in (self.state.schema, new and new.to_json().decode()):
-            super().follow(start)
+    def may_follow(self, start: RewriteBase) -> bool:
+        return True
 
     def record(self, hold: Hold) -> None:
         """Record that merges after the version are no longer in main, so that they can be merged again."""

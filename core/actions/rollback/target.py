@@ -43,7 +43,7 @@ class RollbackTarget:
     @property
     def target(self) -> RewriteBase:
         """Main with the definition in which the rows are written."""
-        return self.start if self.definition is None else RewriteBase(self.start.head, self.definition)
+        return self.start.defined_as(self.definition)
 
     @property
     def fingerprint(self) -> str:

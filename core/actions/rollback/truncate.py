@@ -13,16 +13,15 @@ from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
-from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
-from paimark.core.actions.roots.root_files import snapshot_ids
+from paimark.core.actions.roots.root_state import moving_refusals
 from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
-from paimark.core.errors import Corrupt
+from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
@@ -40,10 +39,10 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
     head, keep = target.start.head, target.version.snapshot
     files, root = context.files, head.root
     table = root.table
-    cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
+    cut = Cut(root, table.root(archive_name(context)), point_of(keep), point_of(head.snapshot))
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     archive = cut.archive.label
-    seconds = seconds_of_cleanings(context, len(snapshot_ids(files, root)))
+    seconds = seconds_of_cleanings(context, root)
     steps = [
         Step("create", f"branch {cut.archive.label}", "with the schemas of main"),
         Step("create", root.tag(truncation_tag(cut.archive.label, keep.id)), "pins what both share"),
@@ -124,21 +123,15 @@ class Truncate(Change[HistoryEdit]):
             to=str(work.plan.arguments["to"]),
             kept_as=str(work.plan.arguments["archive"]),
         )
+        cut = cut_of(work.table, edit)
+        raise_first(_refusals(work.context, cut, keep))
+        if work.files.entries(cut.archive.directory):
+            raise Refused(f"{work.plan.table} has a branch {cut.archive.label} already", "Try again.")
         return cls(work, edit)
 
     @property
     def _cut(self) -> Cut:
         return cut_of(self.work.table, self.state)
-
-    def check(self, hold: Hold) -> None:
-        _, keep = as_planned(self.work)
-        cut = self._cut
-        refusals = _refusals(self.work.context, cut, keep)
-        if self.work.files.entries(cut.archive.directory):
-            refusals.append(
-                Refusal(f"{self.work.plan.table} has a branch {cut.archive.label} already", "Try again.")
-            )
-        raise_first(refusals)
 
     def prepare(self, hold: Hold) -> None:
         cut = self._cut
@@ -146,8 +139,7 @@ class Truncate(Change[HistoryEdit]):
         hold_expiry(self.work.files, cut.main, self.work.token, cut.keep)
         truncation.archive_rest(self.work.files, cut)
         # A cleaning that listed the branches before does not know the new one, and must find all in main.
-        count = len(snapshot_ids(self.work.files, cut.main))
-        wait_for_cleanings(self.work.context, count, self.work.progress)
+        wait_for_cleanings(self.work.context, cut.main, self.work.progress)
         _, keep = as_planned(self.work)
         # Again: an expiry that had begun before knows neither the reader nor the pin.
         raise_first(_refusals(self.work.context, cut, keep))

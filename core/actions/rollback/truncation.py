@@ -54,16 +54,20 @@ from paimark.core.table.records import Point, Snapshot, is_same_commit
 
 @dataclass(frozen=True)
 class Cut:
-    """Main is to end at snapshot `keep` instead of `head`; `archive` is the branch that gets the rest.
-
-    `ends` are these two snapshots, once the cut has begun.
-    """
+    """Main is to end at snapshot `keep` instead of `head`; `archive` is the branch that gets the rest."""
 
     main: Root
     archive: Root
-    keep: int
-    head: int
-    ends: tuple[Point, Point] | None = None
+    last: Point
+    newest: Point
+
+    @property
+    def keep(self) -> int:
+        return self.last.id
+
+    @property
+    def head(self) -> int:
+        return self.newest.id
 
     @property
     def later(self) -> range:
@@ -72,13 +76,7 @@ class Cut:
 
 def cut_of(table: TablePath, edit: HistoryEdit) -> Cut:
     """The cut that an operation, or a journal, describes."""
-    return Cut(
-        table.root(edit.root),
-        table.root(edit.kept_as),
-        edit.after.id,
-        edit.before.id,
-        (edit.after, edit.before),
-    )
+    return Cut(table.root(edit.root), table.root(edit.kept_as), edit.after, edit.before)
 
 
 def later_tags(files: Files, root: Root, after: int, archive: Root | None = None) -> list[str]:
@@ -220,16 +218,14 @@ def _follow_newest(files: Files, main: Root, after: int) -> None:
 def _refuse_merges(files: Files, cut: Cut) -> None:
     """Record that main may have some of the branch's commits: a merge could bring their rows in twice."""
     # Not read from the branch: an engine may have deleted a part of it.
-    assert cut.ends is not None
-    base, last = cut.ends
     event = merge_history.MergeEvent(
         kind="merge",
         root=cut.main.branch,
         main=Point(id=cut.head, delta_manifest_list=""),
         branch=cut.archive.label,
-        head=last,
-        base_head=base,
-        base_main=base,
+        head=cut.newest,
+        base_head=cut.last,
+        base_main=cut.last,
     )
     merge_history.record(files, cut.main.table, event)
 
@@ -263,28 +259,14 @@ def put_back_tags(files: Files, cut: Cut) -> None:
     copy_files(files, cut.archive, cut.main, later_tags(files, cut.archive, cut.keep))
 
 
-def put_back_first(files: Files, cut: Cut) -> bool:
-    """Append the first of the later snapshots to main again: the point of no return of undoing a cut.
-
-    False when main has another snapshot of that id.
-    """
-    first = points_of(files, cut.archive, cut.keep, cut.keep + 1)
-    return append_between(files, cut.archive, cut.main, first) is not None
-
-
 def is_put_back(files: Files, cut: Cut) -> bool:
     """Whether main has any of the later snapshots: the first may have expired since."""
-    return came_back(files, cut, later_points(files, cut)) is Landed.YES
+    return has_appended(files, cut.main, cut.keep, later_points(files, cut)) is Landed.YES
 
 
 def later_points(files: Files, cut: Cut) -> list[Point]:
     """The later snapshots, as the branch has them."""
     return points_of(files, cut.archive, cut.keep, cut.head)
-
-
-def came_back(files: Files, cut: Cut, later: Sequence[Point]) -> Landed:
-    """Whether main has any of the later snapshots again; UNKNOWN if that can't be determined."""
-    return has_appended(files, cut.main, cut.keep, later)
 
 
 def put_back(files: Files, cut: Cut, later: Sequence[Point]) -> int:

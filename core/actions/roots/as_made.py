@@ -12,7 +12,7 @@ from paimark.core.actions.change.journal import new_token
 from paimark.core.actions.change.operations import Operation, append
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Plan
 from paimark.core.actions.roots.root_state import own_state, schema_state
 from paimark.core.errors import NotFound, Unavailable
 from paimark.core.storage.files import Files
@@ -57,7 +57,7 @@ def log(
     context: Context,
     table: TablePath,
     plan: Plan,
-    outcome: Outcome,
+    message: str,
     *,
     edit: Callable[[], MadeEdit] | None = None,
     snapshot: int | None = None,
@@ -68,9 +68,8 @@ def log(
 ) -> None:
     """Log an operation that needed no lock, with what it made, if an undo deletes that.
 
-    A redo uses the same `snapshot`, even if the newest was asked for. `after` is the outcome's message if
-    None. With a `token` it is idempotent. Raises `Unavailable`, whose message says that the operation is
-    done.
+    A redo uses the same `snapshot`, even if the newest was asked for. `after` is the message if None. With a
+    `token` it is idempotent. Raises `Unavailable`, whose message says that the operation is done.
     """
     edits = None
     if edit is not None:
@@ -85,9 +84,9 @@ def log(
         user=context.user,
         host=context.host,
         time=context.clock(),
-        summary=outcome.message,
+        summary=message,
         before=before,
-        after=outcome.message if after is None else after,
+        after=message if after is None else after,
         edits=edits,
         no_way_back=no_way_back,
         redoes=plan.redoes,
@@ -98,7 +97,7 @@ def log(
     try:
         append(context.files, table, operation)
     except Unavailable as error:
-        message = f"{outcome.message}, but it could not be written down: {error.message}"
         raise type(error)(
-            message, "It is there: do not make it again. An undo may not know of it."
+            f"{message}, but it could not be written down: {error.message}",
+            "It is there: do not make it again. An undo may not know of it.",
         ) from error

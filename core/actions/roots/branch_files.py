@@ -20,10 +20,9 @@ from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath, numbered
 from paimark.core.table.manifests.files import data_manifests
 from paimark.core.table.manifests.manifests import read_facts
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import DECODE_ERRORS, Tag, is_same_commit
 
 

@@ -34,11 +34,11 @@ from paimark.core.table.layout import (
     TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
 )
 from paimark.core.table.lineage.main_branch import all_roots, main_branch_name
 from paimark.core.table.names import is_safe_name
 from paimark.core.table.read_tags import is_read_tag
-from paimark.core.table.reading import numbered
 
 
 def guard(files: Files, root: Root, tag_name: str) -> None:

@@ -9,10 +9,10 @@ import time
 
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item
+from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.cancelling import check_cancelled
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root
-from paimark.core.table.reading import numbered
+from paimark.core.table.layout import Root
 
 # A process reads at least this many in the time of one wait.
 _READ_IN_A_WAIT = 100
@@ -31,6 +31,11 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
     _wait(seconds, f"in case somebody has just listed the {what}", progress)
 
 
+def wait_for_expiry(seconds: float, progress: Progress) -> None:
+    """Wait in case an expiry that has read the tags before is still deleting. Raises `Cancelled`."""
+    _wait(seconds, "in case an expiry is deleting now", progress)
+
+
 def wait_for_writers(context: Context, progress: Progress) -> None:
     """Wait in case other processes have read the newest snapshot and commit on it. Raises `Cancelled`."""
     _wait(context.verify_wait, "in case somebody is committing", progress)
@@ -45,19 +50,20 @@ def _wait(seconds: float, why: str, progress: Progress) -> None:
         check_cancelled()
 
 
-def wait_for_cleanings(context: Context, count: int, progress: Progress) -> None:
-    """Wait in case a stock orphan cleaning reads `count` snapshots. Raises `Cancelled`."""
-    wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
+def wait_for_cleanings(context: Context, root: Root, progress: Progress) -> None:
+    """Wait in case a stock orphan cleaning reads the snapshots of a root. Raises `Cancelled`."""
+    if count := len(snapshot_ids(context.files, root)):
+        wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
 
 
-def seconds_of_cleanings(context: Context, count: int) -> float:
+def seconds_of_cleanings(context: Context, root: Root) -> float:
     """How long `wait_for_cleanings` waits."""
-    return seconds_of(context, min(count, _MOST_SNAPSHOTS))
+    return seconds_of(context, min(len(snapshot_ids(context.files, root)), _MOST_SNAPSHOTS))
 
 
 def cleanings_to_stop(files: Files, root: Root) -> list[Item]:
     """What is to be done before a plan for which `wait_for_cleanings` may be too short."""
-    if len(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)) <= _MOST_SNAPSHOTS:
+    if len(snapshot_ids(files, root)) <= _MOST_SNAPSHOTS:
         return []
     return [
         Item(

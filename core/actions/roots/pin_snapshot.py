@@ -6,7 +6,6 @@ written meanwhile may be too late to save its files.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,6 +14,7 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Plan
+from paimark.core.actions.roots.pause import wait_for_expiry
 from paimark.core.actions.said import holding_expiry
 from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
@@ -190,9 +190,7 @@ def require_held(
     _require_all(context, chosen, needed, progress)
     if is_newest(context.files, chosen):
         return
-    if context.verify_wait > 0:
-        progress(f"waiting {context.verify_wait:g} s, in case an expiry is deleting now")
-        time.sleep(context.verify_wait)
+    wait_for_expiry(context.verify_wait, progress)
     _require_all(context, chosen, needed, progress)
 
 

@@ -15,16 +15,12 @@ from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.storage.files import Files, Unanswered
-from paimark.core.storage.paths import is_inside
-from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.storage.paths import is_inside, walked
+from paimark.core.table.layout import BARRIER_ID, HINTS, PARTS, SNAPSHOT_PREFIX, TAG_PREFIX, Root, numbered
 from paimark.core.table.read_tags import is_permanent
-from paimark.core.table.reading import numbered
 from paimark.core.table.records import Tag
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
-PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
-_HINTS = ("EARLIEST", "LATEST")
-_PREFIXES = {SCHEMAS: SCHEMA_PREFIX, SNAPSHOTS: SNAPSHOT_PREFIX}
 
 # A thread pool is worth starting for more than a few files; a batch of bytes is in memory at once.
 _FEW = 32
@@ -39,7 +35,7 @@ def root_files(files: Files, root: Root) -> dict[str, int]:
     """
     sizes: dict[str, int] = {}
     for part in PARTS:
-        of_part = dict(_below(files, f"{root.directory}/{part}", part))
+        of_part = dict(_whole_files(files, root, part))
         order = _snapshot_order(of_part) if part == SNAPSHOTS else sorted(of_part)
         sizes.update((name, of_part[name]) for name in order)
     return sizes
@@ -115,7 +111,8 @@ def remove_copied(
             held.add(swap.name)
     different = [name for name in names if name not in held]
     for name in different:
-        if numbered([name.rpartition("/")[2]], _PREFIXES.get(name.partition("/")[0], "/")):
+        part = name.partition("/")[0]
+        if part in (SCHEMAS, SNAPSHOTS) and numbered([name.rpartition("/")[2]], f"{part}-"):
             raise Refused(
                 f"{source.directory}/{name} and its copy of {target.label} differ",
                 "Look at both before you try again: nothing of it was removed.",
@@ -230,23 +227,19 @@ def _snapshot_order(names: Iterable[str]) -> list[str]:
     """Snapshots by id, everything else after them, hints last."""
     plain = {name.rpartition("/")[2]: name for name in names}
     snapshots = [f"{SNAPSHOT_PREFIX}{number}" for number in numbered(plain, SNAPSHOT_PREFIX)]
-    hints = [name for name in _HINTS if name in plain]
+    hints = [name for name in HINTS if name in plain]
     others = sorted(plain.keys() - {*snapshots, *hints})
     return [plain[name] for name in (*snapshots, *others, *hints)]
 
 
-def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int]]:
-    for entry in files.entries(directory):
-        path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
-        if not is_inside(entry.name):
-            # No change that would have to move it begins; one that is under way leaves it there.
-            continue
-        if entry.is_directory:
+def _whole_files(files: Files, root: Root, part: str) -> Iterator[tuple[str, int]]:
+    for listed in walked(files, f"{root.directory}/{part}"):
+        directory = listed.directory.removeprefix(f"{root.directory}/")
+        for each in listed.files:
+            # No change that would have to move an unwritable name begins; one under way leaves it there.
             # The target of a link is not part of the root.
-            if not entry.is_link:
-                yield from _below(files, path, name)
-        elif meant_for(entry.name) is None:
-            yield name, entry.size
+            if is_inside(each.name) and not each.is_directory and meant_for(each.name) is None:
+                yield f"{directory}/{each.name}", each.size
 
 
 def paths_below(files: Files, directory: str) -> Iterator[str]:
@@ -255,16 +248,9 @@ def paths_below(files: Files, directory: str) -> Iterator[str]:
 
 
 def sizes_below(files: Files, directory: str) -> Iterator[tuple[str, int]]:
-    """All paths of files below a directory with their sizes, also half-written ones and links themselves.
-
-    A directory of another program whose name can't be written is one of them.
-    """
-    for entry in files.entries(directory):
-        path = f"{directory}/{entry.name}"
-        if entry.is_directory and not entry.is_link and is_inside(entry.name):
-            yield from sizes_below(files, path)
-        else:
-            yield path, entry.size
+    """All paths of files below a directory with their sizes, also half-written ones."""
+    for listed in walked(files, directory):
+        yield from ((f"{listed.directory}/{each.name}", each.size) for each in listed.files)
 
 
 def unwritable_paths(files: Files, root: Root) -> list[str]:

@@ -9,18 +9,24 @@ import msgspec
 
 from paimark.core.actions.change.landing import is_own_reader
 from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Refusal
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.actions.roots.root_files import PARTS, TAGS, part_of
+from paimark.core.actions.roots.root_files import TAGS, part_of, unwritable_paths
+from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.figures import counted
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import BARRIER, Root
+from paimark.core.storage.paths import unwritable
+from paimark.core.table.layout import BARRIER, HINTS, PARTS, Root
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import TableSchema, Tag
 
-_DERIVED = ("EARLIEST", "LATEST", BARRIER)
+_DERIVED = (*HINTS, BARRIER)
 
 
 @dataclass(frozen=True)
@@ -126,3 +132,34 @@ def is_lost(files: Files, root: Root, name: str, data: bytes) -> bool:
         return bool(missing_of(files, root, Tag.from_json(data, root.tag(name))))
     except (Corrupt, NotFound, Refused):
         return False
+
+
+def unreadable_refusals(context: Context, branch: RootState) -> list[Refusal]:
+    """Why the newest state of the branch can't be read; every file of it is looked for."""
+    files, name = context.files, f"{branch.root.label} of {branch.root.table.full_name}"
+    if branch.head is None:
+        return [Refusal(f"{name} has no snapshot: main would be empty", "Commit rows to the branch first.")]
+    if (lost := lost_newest(files, branch.root)) is not None:
+        return [Refusal(lost.reason, lost.hint)]
+    try:
+        missing = missing_of(files, branch.root, branch.head.snapshot)
+    except (Corrupt, NotFound, Refused) as error:
+        return [Refusal(f"{name} can't be read: {error.message}", "Repair the branch first.")]
+    if missing:
+        more = f" and {counted(len(missing) - 1, 'more file')}" if len(missing) > 1 else ""
+        return [Refusal(f"{name} can't be read: {missing[0]}{more} is missing", "Repair the branch first.")]
+    return []
+
+
+def moving_refusals(context: Context, root: Root) -> list[Refusal]:
+    """Why a root can't be moved or removed now: savepoints in the making would lose their tags there, and
+    files of others whose names can't be written would stay behind.
+    """
+    strange = map(unwritable, unwritable_paths(context.files, root))
+    refusals = [Refusal(each.message, each.hint) for each in strange]
+    for number in claimed_ids(context, root.table):
+        claim = read_claim(context, root.table, number)
+        if claim is not None and claim.root == root.branch:
+            reason = f"Savepoint {number} of {root.label} is still being made"
+            refusals.append(Refusal(reason, "Wait for it, or run `paimark recover`."))
+    return refusals

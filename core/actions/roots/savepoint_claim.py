@@ -26,7 +26,7 @@ from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable, hin
 from paimark.core.figures import size
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.definition.definitions import schemas_digest
+from paimark.core.table.definition.retention import schemas_digest
 from paimark.core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,

@@ -16,7 +16,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.change.owner import standing
 from paimark.core.actions.checks import newest_options, read_only_refusals, require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress, Remark, open_context
-from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Done, Outcome, Plan
 from paimark.core.actions.roots import guard_tags, savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep
 from paimark.core.actions.savepoints import create_savepoint
@@ -111,19 +111,20 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     table = parse_table_name(plan.table)
     guard_tags.repair(context.files, table)
     if plan.empty:
-        return _outcome(plan, None, plan.summary)
+        return _none_made(plan, plan.summary)
     started = context.clock()
     chosen = choose_as_planned(context, table, plan)
     try:
         saved = keep(context, chosen, plan, progress, lambda each: _save(context, each, progress))
     except _Beaten:
-        return _outcome(plan, None, f"Another watcher saves {chosen.root.label} of {plan.table}")
-    after = f"savepoint {saved.id} of snapshot {saved.saved_snapshot_id}"
-    message = f"Saved snapshot {saved.saved_snapshot_id} of {plan.table} as savepoint {saved.id}"
-    undo = _undo(table, saved.id)
-    outcome = msgspec.structs.replace(_outcome(plan, saved, message), undo=undo)
-    audit.record(context, plan, outcome, started, progress, before="a savepoint was due", after=after)
-    return outcome
+        return _none_made(plan, f"Another watcher saves {chosen.root.label} of {plan.table}")
+    done = Done(
+        message=f"Saved snapshot {saved.saved_snapshot_id} of {plan.table} as savepoint {saved.id}",
+        result={"savepoint_id": saved.id, "saved_snapshot_id": saved.saved_snapshot_id},
+        before="a savepoint was due",
+        after=f"savepoint {saved.id} of snapshot {saved.saved_snapshot_id}",
+    )
+    return audit.finished(context, plan, done, started, progress, undo=_undo(table, saved.id))
 
 
 def once(context: Context, table: TablePath, branch: str | None = None) -> Outcome | None:
@@ -269,13 +270,6 @@ def _why_not(due: Schedule) -> str:
     return f"is due for a savepoint at {moment(due.due_at)}"
 
 
-def _outcome(plan: Plan, saved: Savepoint | None, message: str) -> Outcome:
-    return Outcome(
-        action=ACTION,
-        table=plan.table,
-        message=message,
-        result={
-            "savepoint_id": saved.id if saved else None,
-            "saved_snapshot_id": saved.saved_snapshot_id if saved else None,
-        },
-    )
+def _none_made(plan: Plan, message: str) -> Outcome:
+    result = {"savepoint_id": None, "saved_snapshot_id": None}
+    return Outcome(action=ACTION, table=plan.table, message=message, result={**result})

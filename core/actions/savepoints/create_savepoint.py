@@ -8,7 +8,7 @@ from functools import partial
 from paimark.core.actions import audit
 from paimark.core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags, savepoint_claim
 from paimark.core.actions.roots.as_made import log, made
 from paimark.core.actions.roots.pin_snapshot import (
@@ -82,17 +82,19 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     chosen = choose_as_planned(context, table, plan)
     before = SavepointManager(files, table).latest_savepoint_id()
     savepoint = keep(context, chosen, plan, progress, lambda each: _save(context, each, plan, progress))
-    outcome = _outcome(table, savepoint)
-    audit.record(
-        context,
-        plan,
-        outcome,
-        started,
-        progress,
+    done = Done(
+        message=_message(table, savepoint),
+        result={
+            "savepoint_id": savepoint.id,
+            "saved_snapshot_id": savepoint.saved_snapshot_id,
+            "schema_id": savepoint.schema_id,
+            "record_count": savepoint.record_count,
+            "branch": savepoint.branch,
+        },
         before="no savepoint" if before is None else f"newest savepoint {before}",
         after=f"savepoint {savepoint.id} of snapshot {savepoint.saved_snapshot_id}",
     )
-    return outcome
+    return audit.finished(context, plan, done, started, progress)
 
 
 def require_not_applied(context: Context, plan: Plan) -> None:
@@ -119,56 +121,41 @@ def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Clai
         log_interval(context, table, claim)
     if claim.created_by != "manual":
         return
-    path = table.savepoint(claim.id)
-    outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
+    savepoint = Savepoint.from_path(context.files, table.savepoint(claim.id))
     asked = {"snapshot": claim.snapshot_id, "branch": claim.root, "comment": claim.comment}
     plan = Plan(headline="", action=ACTION, arguments=asked, request=asked, group=claim.group)
     note = Note(claim.message or "", claim.author or "")
-    _log(context, table, plan.noted(note), outcome, claim)
+    _log(context, table, plan.noted(note), savepoint, claim)
 
 
 def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
     """Log a savepoint that was due. An undo leaves it: a person means what was done by hand."""
-    path = table.savepoint(claim.id)
-    outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
+    savepoint = Savepoint.from_path(context.files, table.savepoint(claim.id))
     asked: dict[str, str | int | bool | None] = {"branch": claim.root}
     deletion = f"paimark delete-savepoint {table.word} --id {claim.id}"
     log(
         context,
         table,
         Plan(headline="", action="auto-savepoint", arguments=asked, request=asked),
-        outcome,
+        _message(table, savepoint),
         snapshot=claim.snapshot_id,
         token=claim.token,
         no_way_back=f"it was made because it was due. To delete it: `{deletion}`",
     )
 
 
-def _outcome(table: TablePath, savepoint: Savepoint) -> Outcome:
-    name = table.full_name
-    return Outcome(
-        action=ACTION,
-        table=name,
-        message=f"Saved snapshot {savepoint.saved_snapshot_id} of {name} as savepoint {savepoint.id}",
-        result={
-            "savepoint_id": savepoint.id,
-            "saved_snapshot_id": savepoint.saved_snapshot_id,
-            "schema_id": savepoint.schema_id,
-            "record_count": savepoint.record_count,
-            "branch": savepoint.branch,
-        },
-        undo=table.undo,
-    )
+def _message(table: TablePath, savepoint: Savepoint) -> str:
+    return f"Saved snapshot {savepoint.saved_snapshot_id} of {table.full_name} as savepoint {savepoint.id}"
 
 
 def _log(
-    context: Context, table: TablePath, plan: Plan, outcome: Outcome, claim: savepoint_claim.Claim
+    context: Context, table: TablePath, plan: Plan, savepoint: Savepoint, claim: savepoint_claim.Claim
 ) -> None:
     log(
         context,
         table,
         plan,
-        outcome,
+        _message(table, savepoint),
         edit=partial(made, context.files, table, "savepoint", str(claim.id)),
         snapshot=claim.snapshot_id,
         token=claim.token,
@@ -182,7 +169,7 @@ def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progre
         progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
 
     def made(claim: savepoint_claim.Claim, savepoint: Savepoint) -> None:
-        _log(context, table, plan, _outcome(table, savepoint), claim)
+        _log(context, table, plan, savepoint, claim)
 
     comment = text_argument(plan.arguments, "comment")
     return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged, made, plan.group)

@@ -6,7 +6,6 @@ tag where it means the same and endangers no other.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -15,6 +14,7 @@ import msgspec
 
 from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.roots.guard_tags import guard
+from paimark.core.actions.roots.pause import wait_for_expiry
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
@@ -106,10 +106,8 @@ def protect_all(
         files.create(each.path, marked_unless_proven(files, each.root, each.snapshot).to_json())
         guard(files, each.root, savepoint_tag(each.savepoint.id))
     whole = _whole(files, untagged, progress)
-    if whole and wait:
-        progress(f"waiting {wait:g} s, in case an expiry is deleting now")
-        time.sleep(wait)
     if wait is not None:
+        wait_for_expiry(wait if whole else 0, progress)
         whole = _whole(files, whole, progress)
     for each in whole:
         told = f"savepoint {each.savepoint.id} has its tag again, and every file of it is there"

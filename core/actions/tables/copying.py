@@ -33,8 +33,7 @@ from paimark.core.storage.files import read_if_there
 from paimark.core.storage.open import give_up_copies
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, number_in
-from paimark.core.table.reading import numbered
+from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, number_in, numbered
 
 REMOVING = "the old files go"
 _TELL_EVERY = 500

@@ -11,7 +11,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.names import unseen_reason
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Done, Outcome, Plan, Refusal, Step, raise_first
 from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.tables.places import holds_anything
@@ -72,17 +72,10 @@ class CreateTable:
         data = str(plan.arguments["schema"]).encode()
         if not context.files.create(table.root().schema(0), data):
             raise Refused(f"There is a table {plan.table} by now", "Nothing was changed.")
-        outcome = Outcome(
-            action=ACTION,
-            table=plan.table,
-            message=f"Created {plan.table}",
-            result={"table_name": plan.table},
-            undo=plan.undo,
-        )
-        before, way = "no such table", f"`{plan.undo}` drops it"
-        log(context, table, plan, outcome, before=before, after=plan.table, no_way_back=way)
-        audit.record(context, plan, outcome, started, progress, before=before, after=plan.table)
-        return outcome
+        done = Done(f"Created {plan.table}", {"table_name": plan.table}, "no such table", plan.table)
+        way = f"`{plan.undo}` drops it"
+        log(context, table, plan, done.message, before=done.before, after=done.after, no_way_back=way)
+        return audit.finished(context, plan, done, started, progress)
 
     def _schema(self, context: Context) -> TableSchema:
         if self.like is None:

@@ -6,7 +6,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.checks import require_allowed
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.names import unseen_reason
-from paimark.core.actions.plan import Outcome, Plan, Refusal
+from paimark.core.actions.plan import Done, Outcome, Plan, Refusal
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, some_of
 from paimark.core.storage.open import require_conditions
@@ -47,7 +47,9 @@ def create(context: Context, name: str, progress: Progress) -> Outcome:
             f"{files.uri} keeps no directory without files",
             f"Let a table of another engine begin {name}: the directory is there with its first file.",
         )
-    return _done(context, plan, started, progress, "no such database", f"Created database {name}")
+    message = f"Created database {name}"
+    done = Done(message, {"database": name}, "no such database", message)
+    return audit.finished(context, plan, done, started, progress)
 
 
 def drop(context: Context, name: str, progress: Progress) -> Outcome:
@@ -62,7 +64,8 @@ def drop(context: Context, name: str, progress: Progress) -> Outcome:
         raise Refused(
             f"{directory} is still there: somebody wrote to it, or the store keeps it", "Look at it."
         )
-    return _done(context, plan, started, progress, name, f"Dropped database {name}, which was empty")
+    message = f"Dropped database {name}, which was empty"
+    return audit.finished(context, plan, Done(message, {"database": name}, name, message), started, progress)
 
 
 def _in_the_way(context: Context, name: str) -> list[Refusal]:
@@ -84,11 +87,3 @@ def _plan(action: str, name: str, refusals: list[Refusal]) -> Plan:
     return Plan(
         action=action, table=name, headline=f"{verb} database {name}.", arguments={}, refusals=tuple(refusals)
     )
-
-
-def _done(
-    context: Context, plan: Plan, started: int, progress: Progress, before: str, message: str
-) -> Outcome:
-    outcome = Outcome(action=plan.action, table=plan.table, message=message, result={"database": plan.table})
-    audit.record(context, plan, outcome, started, progress, before=before, after=message)
-    return outcome

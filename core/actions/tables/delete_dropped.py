@@ -12,7 +12,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Counting, Progress
 from paimark.core.actions.garbage.sweep import Removed
-from paimark.core.actions.plan import Item, Outcome, Plan, Step
+from paimark.core.actions.plan import Done, Item, Outcome, Plan, Step
 from paimark.core.actions.roots.root_files import sizes_below
 from paimark.core.actions.said import final
 from paimark.core.actions.tables.moving import what_it_has
@@ -64,15 +64,13 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             progress(Counting(f"deleted {number:,} of {len(found):,} files"))
     files.prune(directory)
     removed = Removed(len(found), sum(bytes_ for _, bytes_ in found))
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
+    done = Done(
         message=f"Deleted {plan.table}{removed.said(plan)}",
         result={"dropped_id": dropped.id, **removed.facts},
+        before=f"in the trash as {dropped.id}",
+        after="deleted for good",
     )
-    before = f"in the trash as {dropped.id}"
-    audit.record(context, plan, outcome, started, progress, before=before, after="deleted for good")
-    return outcome
+    return audit.finished(context, plan, done, started, progress)
 
 
 def _found(files: Files, table: TablePath, wanted: str | None) -> tuple[DroppedTable, str]:

@@ -18,7 +18,8 @@ from paimark.core.errors import FileMissing
 from paimark.core.storage.files import DirectoryEntry, Files, written_at
 from paimark.core.storage.open import moves_directories
 from paimark.core.storage.parallel import each_of
-from paimark.core.storage.paths import is_inside
+from paimark.core.storage.paths import is_entered, is_inside
+from paimark.core.storage.paths import walked as directories
 from paimark.core.table.layout import TablePath
 from paimark.core.table.names import OF_A_CHANGE
 
@@ -126,13 +127,8 @@ class Listed(NamedTuple):
 
 def walked(files: Files, top: str, *, journal: bool = False) -> Iterator[Listed]:
     """Each directory below a table's, with that itself. The lock and its journal only if asked for."""
-    level = [""]
-    while level:
-        below: list[str] = []
-        for directory, entries in each_of(lambda each: (each, files.entries(joined(top, each))), level):
-            yield files_of(directory, entries, journal=journal)
-            below += [joined(directory, each.name) for each in entries if _is_entered(each)]
-        level = below
+    for listed in directories(files, top):
+        yield files_of(listed.directory[len(top) + 1 :], listed.entries, journal=journal)
 
 
 def holds_anything(files: Files, table: TablePath) -> bool:
@@ -149,7 +145,7 @@ def is_of_schemas(directory: str) -> bool:
 
 def files_of(directory: str, entries: list[DirectoryEntry], *, journal: bool = False) -> Listed:
     """The files of one directory."""
-    found = [each for each in entries if not _is_entered(each)]
+    found = [each for each in entries if not is_entered(each)]
     return Listed(
         directory,
         [each for each in found if journal or not _JOURNAL.fullmatch(joined(directory, each.name))],
@@ -158,8 +154,3 @@ def files_of(directory: str, entries: list[DirectoryEntry], *, journal: bool = F
 
 def joined(directory: str, name: str) -> str:
     return f"{directory}/{name}" if directory and name else directory or name
-
-
-def _is_entered(entry: DirectoryEntry) -> bool:
-    """A directory whose name can't be written counts as a file."""
-    return entry.is_directory and is_inside(entry.name)

@@ -107,12 +107,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     files.prune(table.directory)
     files.move(dropped.place.directory, table.directory)
     done = _done(plan, dropped)
-    outcome = Outcome(
-        action=ACTION, table=plan.table, message=done.message, result=done.result, undo=plan.undo
-    )
-    log(context, table, plan, outcome, before=done.before, after=done.after, no_way_back=_way(plan))
-    audit.record(context, plan, outcome, started, progress, before=done.before, after=done.after)
-    return outcome
+    log(context, table, plan, done.message, before=done.before, after=done.after, no_way_back=_way(plan))
+    return audit.finished(context, plan, done, started, progress)
 
 
 def _done(plan: Plan, dropped: DroppedTable) -> Done:

@@ -21,7 +21,7 @@ from paimark.core.actions.checks import (
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.garbage.release_pins import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
-from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.as_made import log, made
 from paimark.core.actions.roots.json_edit import without_time_to_live
@@ -105,19 +105,16 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     planned = choose_as_planned(context, table, plan)
     chosen = keep(context, planned, plan, progress, lambda each: _tag(context, each, plan, progress))
     left_out.write(context, chosen.root, name, progress)
-    outcome = Outcome(
-        action=ACTION,
-        table=plan.table,
+    done = Done(
         message=f"Tagged snapshot {chosen.snapshot.id} of {plan.table} as {name}",
         result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
-        undo=table.undo,
+        before="no such tag",
+        after=f"tag {name} of snapshot {chosen.snapshot.id}",
     )
     branch = text_argument(plan.arguments, "branch")
     edit = partial(made, context.files, table, "tag", name, branch=branch)
-    log(context, table, plan, outcome, edit=edit, snapshot=chosen.snapshot.id)
-    after = f"tag {name} of snapshot {chosen.snapshot.id}"
-    audit.record(context, plan, outcome, started, progress, before="no such tag", after=after)
-    return outcome
+    log(context, table, plan, done.message, edit=edit, snapshot=chosen.snapshot.id)
+    return audit.finished(context, plan, done, started, progress)
 
 
 def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> ChosenSnapshot:

@@ -7,37 +7,52 @@ stays as long as such a reading may take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Self
 
 import msgspec
 
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.checks import require_unmoved, required_text, text_argument
+from paimark.core.actions.checks import (
+    fingerprint,
+    newest_options,
+    require_unmoved,
+    required_text,
+    text_argument,
+)
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
-from paimark.core.actions.plan import Plan, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.as_made import made
+from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.actions.roots.pause import seconds_of, wait_for_readers
 from paimark.core.actions.roots.pin_snapshot import prune_gone
-from paimark.core.actions.tags.rename_checks import TagToRename, find_tag, items, refusals
+from paimark.core.actions.roots.root_state import is_lost
+from paimark.core.actions.said import final
 from paimark.core.errors import Corrupt, NotFound, Refused
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.figures import minute
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import makes_tags
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.edits import Edits
-from paimark.core.table.lineage.main_branch import root_exists
-from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root, main_root, root_exists
+from paimark.core.table.read_tags import automatic_of, has_automatic_name, is_of_read, kept_until_ms
 from paimark.core.table.records import Tag, is_same_commit
 
 DELETED = "the tag of the old name is gone"
+_OURS = "paimark."
+_BESIDE = "Make a tag of your own beside it."
+_ANOTHER = "Choose another name."
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name`, `to`, `branch` (main when None). Raises `NotFound` and `Corrupt`."""
     name, to = required_text(arguments, "name"), required_text(arguments, "to")
     branch = text_argument(arguments, "branch")
-    renaming = find_tag(context.files, table, name, to, branch)
+    renaming = _find_tag(context.files, table, name, to, branch)
     root = renaming.root
     seconds = seconds_of(context, len(context.files.names(root.tags)))
     for_both = f"they stay for {seconds:g} s: somebody may be reading the tags"
@@ -50,10 +65,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("check", "both", for_both),
             Step("delete", root.tag(name)),
         ),
-        items=tuple(items(context.files, renaming)),
+        items=tuple(_items(context.files, renaming)),
         phrase=name,
         cost=f"about {seconds:g} s, no data file",
-        refusals=tuple(refusals(context, renaming)),
+        refusals=tuple(_refusals(context, renaming)),
         undo=table.undo if name_refusal(name, "tag") is None else "",
     )
 
@@ -85,7 +100,7 @@ class RenameTag(Change[RenameState]):
         )
 
     def check(self, hold: Hold) -> None:
-        raise_first(refusals(self.work.context, _as_planned(self.work)))
+        raise_first(_refusals(self.work.context, _as_planned(self.work)))
 
     def prepare(self, hold: Hold) -> None:
         work, root, to = self.work, self._root, self.state.to
@@ -200,10 +215,7 @@ class RenameTag(Change[RenameState]):
 
         False if that can't be determined: the tag is then kept, and a recovery goes on.
         """
-        try:
-            return bool(missing_of(self.work.files, self._root, self._tag))
-        except (Corrupt, NotFound, Refused):
-            return False
+        return is_lost(self.work.files, self._root, self.state.name, self._data)
 
     def _is_kept(self) -> bool:
         """Whether a tag of the new name holds the snapshot, even with another time to live."""
@@ -220,14 +232,102 @@ class RenameTag(Change[RenameState]):
         wait_for_readers(work.context, len(work.files.names(self._root.tags)), "tags", work.progress)
 
 
-def _as_planned(work: Work) -> TagToRename:
+def _as_planned(work: Work) -> _TagToRename:
     """Find the tag again. Raises `Refused` when it has changed, or is gone."""
     given = work.plan.arguments
     name, to, branch = str(given["tag_name"]), str(given["new_name"]), text_argument(given, "branch")
     try:
-        renaming = find_tag(work.files, work.table, name, to, branch)
+        renaming = _find_tag(work.files, work.table, name, to, branch)
     except NotFound:
         renaming = None
     require_unmoved(work.table, work.plan, renaming.fingerprint if renaming else "")
     assert renaming is not None
     return renaming
+
+
+class _TagToRename(NamedTuple):
+    """The tag to rename, with the bytes of its file."""
+
+    root: Root
+    name: str
+    to: str
+    tag: Tag
+    data: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        return fingerprint(self.root.directory, self.data)
+
+
+def _find_tag(files: Files, table: TablePath, name: str, to: str, branch: str | None) -> _TagToRename:
+    """Raises `NotFound` and `Corrupt`."""
+    root = branch_root(files, table, branch)
+    tag = Lineage(files, root).tag(name)
+    return _TagToRename(root, name, to, tag, files.read(root.tag(name)))
+
+
+def _refusals(context: Context, renaming: _TagToRename) -> list[Refusal]:
+    """Why the tag can't be renamed, because of the old name or the new one. Raises `Corrupt`."""
+    return [*_of_the_old_name(context, renaming), *_of_the_new_name(context.files, renaming)]
+
+
+def _items(files: Files, renaming: _TagToRename) -> Iterator[Item]:
+    """What a person should know first. Raises `Corrupt`."""
+    name, to = renaming.name, renaming.to
+    text = f"the name {name}: statements and jobs that use it fail"
+    yield Item("loses", text, "name-gone", is_grave=True, names=(name,))
+    if (refusal := name_refusal(name, "tag")) is not None:
+        yield final(refusal.reason)
+    if has_automatic_name(name):
+        text = (
+            f"stock engines give the name {name} to tags of their own (tag.automatic-creation): one may make "
+            f"it again, and {to} is no longer deleted when there are too many"
+        )
+        yield Item("affects", text, "automatic-tags")
+    if has_automatic_name(to) and makes_tags(newest_options(files, renaming.root)):
+        text = f"stock engines take {to} for one of their own tags, and may delete it in its turn"
+        yield Item("affects", text, "automatic-tags")
+    kept = f"the rows of snapshot {renaming.tag.id} all the time, and every branch made from them"
+    yield Item("keeps", kept)
+    if (until := kept_until_ms(renaming.tag)) is not None:
+        yield Item("keeps", f"its end: from {minute(until)} on stock engines may delete it, as before")
+
+
+def _of_the_old_name(context: Context, renaming: _TagToRename) -> list[Refusal]:
+    name = renaming.name
+    if name.startswith(SAVEPOINT_TAG_PREFIX):
+        return [Refusal(f"Tag {name} protects a savepoint", "It goes by the savepoint's number.")]
+    if is_of_read(name):
+        return [Refusal(f"Tag {name} protects what a statement reads", _BESIDE)]
+    if name.startswith(_OURS):
+        return [Refusal(f"Tag {name} is kept by the program for a merge", _BESIDE)]
+    until = kept_until_ms(renaming.tag)
+    if until is not None and until <= context.clock():
+        # Its deletion may have listed the tags already, and would delete the files that the new tag needs.
+        return [Refusal(f"Tag {name} had its time: it is deleted any moment", "Choose another tag.")]
+    return []
+
+
+def _of_the_new_name(files: Files, renaming: _TagToRename) -> list[Refusal]:
+    if refusal := name_refusal(renaming.to, "tag"):
+        return [refusal]
+    if _is_taken(files, renaming):
+        where = f"{renaming.root.label} of {renaming.root.table.full_name}"
+        return [Refusal(f"{where} has a tag {renaming.to} already", _ANOTHER)]
+    if has_automatic_name(renaming.to) and makes_tags(newest_options(files, renaming.root)):
+        twin = automatic_of(renaming.tag.id, Lineage(files, renaming.root).tags())
+        if twin is not None:
+            reason = f"Snapshot {renaming.tag.id} has tag {twin}, and stock engines fail on two such names"
+            return [Refusal(reason, "They give names of times in this table: choose another.")]
+    return []
+
+
+def _is_taken(files: Files, renaming: _TagToRename) -> bool:
+    """Whether the root has the new name, or the table directory does where main's guard would be."""
+    root, table = renaming.root, renaming.root.table
+    if files.exists(root.tag(renaming.to)):
+        return True
+    if root.branch is None or root != main_root(files, table):
+        return False
+    [there] = files.read_many([table.root().tag(renaming.to)])
+    return there not in (None, without_time_to_live(renaming.data, root.tag(renaming.name)))

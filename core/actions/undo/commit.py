@@ -7,6 +7,7 @@ redo of a write works alike, with the rows from after it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -22,31 +23,30 @@ from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.rewrite.columns import (
     column_refusals,
     columns_change,
-    definition_of,
-    stamped,
+    made_now,
     with_columns_of,
 )
-from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
-    copied_rows,
+    RowsCopied,
     no_rows,
     rewriting_refusals,
+    rows_copied,
     rows_of,
     start_in,
 )
 from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.actions.undo.shared import Followed, as_planned, edit_of, redone_by, undone, undone_by
-from paimark.core.errors import FileMissing, Refused
+from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import NO_ROWS, RowsEdit
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root, root_exists
-from paimark.core.table.manifests.files import size_of
 from paimark.core.table.operations import STREAM
 from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
 
@@ -78,9 +78,7 @@ class GoingBack:
     @property
     def target(self) -> RewriteBase:
         """The root with the definition in which the rows are written."""
-        if self.definition is None:
-            return self.start
-        return RewriteBase(self.start.head, self.definition, self.start.is_main)
+        return self.start.defined_as(self.definition)
 
     @property
     def description(self) -> str:
@@ -108,7 +106,7 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
         headline=f"Give {place} {rows} again.",
         arguments={"seen": going_back.description},
         fingerprint=going_back.fingerprint,
-        steps=tuple(_steps(context.files, going_back)),
+        steps=tuple(_steps(context, going_back)),
         items=(
             *_stop_first(going_back),
             Item("loses", f"{lost}, from the newest rows", "rows-replaced", is_grave=True),
@@ -128,16 +126,15 @@ def _stop_first(going_back: GoingBack) -> list[Item]:
     return [Item("first", stop, "stop-writers", is_grave=True)]
 
 
-class UndoCommitState(msgspec.Struct, frozen=True):
-    """The operation to undo; main's snapshots before the undo and from before the change."""
+class UndoCommitState(RewriteState, frozen=True, kw_only=True):
+    """The operation to undo, and the rows from before the change.
+
+    Main gets columns again that a merge or an overwrite took.
+    """
 
     operation: Operation  # the [operation](#operation-log) that is undone, or the write that is redone
-    head: dict[str, Any]  # the newest snapshot of main, or of the branch, as written
     # its snapshot before that operation, for a redo the one after it, as written; null: it gets no rows
     then: dict[str, Any] | None = None
-    # the text of the definition that main gets before the rows: with columns again that a merge or an
-    # overwrite took
-    schema: str | None = None
 
 
 class UndoCommit(RewriteMain[UndoCommitState]):
@@ -148,32 +145,21 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         going_back = as_planned(work, _found_again(work))
-        head, then = going_back.start.head.snapshot, going_back.then
-        written = None if then is None else then.as_written()
-        new = None if going_back.definition is None else stamped(going_back.definition, work.context.clock())
-        return cls(work, UndoCommitState(going_back.operation, head.as_written(), written, new))
-
-    @property
-    def root(self) -> Root:
-        return self.work.table.root(self._edit.root)
+        raise_first(_refusals(work.context, going_back))
+        start, then = going_back.start, going_back.then
+        state = UndoCommitState(
+            root=start.root.branch,
+            head=start.head.snapshot.as_written(),
+            schema=start.schema_text,
+            schemas=made_now(going_back.definition, work.context.clock()),
+            operation=going_back.operation,
+            then=None if then is None else then.as_written(),
+        )
+        return cls(work, state)
 
     @property
     def _edit(self) -> RowsEdit:
         return edit_of(RowsEdit, self.state.operation)
-
-    @property
-    def first_head(self) -> Snapshot:
-        return snapshot_of(self.state.head)
-
-    def check(self, hold: Hold) -> None:
-        going_back = as_planned(self.work, _found_again(self.work))
-        raise_first(_refusals(self.work.context, going_back))
-
-    def definition(self) -> TableSchema | None:
-        return definition_of(self.state.schema)
-
-    def base(self) -> RewriteBase:
-        return _base(self.work.files, self.work.table, self.state.operation)
 
     def rows(self, start: RewriteBase) -> QueryRows:
         then = self.state.then
@@ -205,7 +191,7 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     def done(self) -> Done:
         state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
         said = undone(
-            self.work, self.state.operation, _kept(state_kept, has_columns=self.state.schema is not None)
+            self.work, self.state.operation, _kept(state_kept, has_columns=bool(self.state.schemas))
         )
         if not self.work.plan.redoes:
             return said
@@ -305,37 +291,30 @@ def _snapshot_at(files: Files, start: RewriteBase, point: Point | None, which: s
 
 
 def _refusals(context: Context, going_back: GoingBack) -> list[Refusal]:
-    files = context.files
-    root, then = going_back.start.root, going_back.then
-    refusals = rewriting_refusals(context, going_back.target, *([] if then is None else [then]))
+    then, target = going_back.then, going_back.target
     if then is None:
-        return refusals
-    refusals += going_back.misfits
+        return rewriting_refusals(context, target)
+    refusals = [*_copied(context, target, then).refusals, *going_back.misfits]
     if not going_back.misfits:
-        schema = Lineage(files, root).schema(then.schema_id)
-        refusals += column_refusals(schema, f"snapshot {then.id}", going_back.target)
-    try:
-        size_of(files, root.table, then)
-    except FileMissing as error:
-        refusals.append(Refusal(f"Snapshot {then.id} is not whole: {error.message}", "It has expired."))
+        schema = Lineage(context.files, target.root).schema(then.schema_id)
+        refusals += column_refusals(schema, f"snapshot {then.id}", target)
     return refusals
 
 
-def _steps(files: Files, going_back: GoingBack) -> list[Step]:
+def _copied(context: Context, target: RewriteBase, then: Snapshot) -> RowsCopied:
+    return rows_copied(context, target, then, f"snapshot {then.id}", "It has expired.")
+
+
+def _steps(context: Context, going_back: GoingBack) -> Iterator[Step]:
     root, then = going_back.start.root, going_back.then
-    next_snapshot = root.snapshot(going_back.start.head.snapshot.id + 1)
-    steps = [Step("create", next_snapshot, "one OVERWRITE of the whole table")]
-    if (new := going_back.definition) is not None:
-        steps.insert(0, Step("create", root.schema(new.id), "the columns as they were"))
     if then is not None:
-        try:
-            rows, size = size_of(files, root.table, then)
-        except FileMissing:
-            return []
-        steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
+        yield _copied(context, going_back.target, then).step
+    if (new := going_back.definition) is not None:
+        yield Step("create", root.schema(new.id), "the columns as they were")
+    head = going_back.start.head.snapshot.id
+    yield Step("create", root.snapshot(head + 1), "one OVERWRITE of the whole table")
     if not going_back.edit.is_plain_write:
-        steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
-    return steps
+        yield Step("replace", root.table.merges, "what was merged then can be merged again")
 
 
 def _kept(said: str, *, has_columns: bool) -> str:

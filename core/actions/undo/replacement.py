@@ -12,7 +12,16 @@ from typing import Self
 
 import msgspec
 
-from paimark.core.actions.branches.going import Agreed, agreed_on, earliest_before
+from paimark.core.actions.branches.removal import (
+    RESTORED,
+    Agreed,
+    Stays,
+    agreed_on,
+    earliest_before,
+    keep_if_late,
+    remove,
+    why_it_stays,
+)
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Operation
@@ -22,8 +31,6 @@ from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.protection_guard import leaving
-from paimark.core.actions.replace.checks import moving_refusals
-from paimark.core.actions.replace.comparison import unreadable_refusals
 from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import (
@@ -32,11 +39,10 @@ from paimark.core.actions.replace.table_directory import (
     drop_guards,
     restore,
 )
-from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.root_files import root_files, snapshot_ids
-from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.roots.root_state import RootState, moving_refusals, state, unreadable_refusals
 from paimark.core.actions.said import nothing_lost, otherwise
-from paimark.core.actions.undo.archive import RESTORED, Stays, keep_if_late, remove, why_it_stays
 from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import age, counted
@@ -90,13 +96,10 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
 
 
 class UndoState(msgspec.Struct, frozen=True):
-    """The operation to undo, and what the branch that is main and the main before it were."""
+    """The operation to undo, and what its archive had."""
 
     operation: Operation  # the [operation](#operation-log) of the replacement
-    main: str  # fingerprint of the branch that is main
-    previous: str  # fingerprint of what is to be main again
-    # what its archive had, and main has again: `head`, its newest snapshot as a point, and `tags`,
-    # their names
+    # what main has again: `head`, the archive's newest snapshot as a point, and `tags`, their names
     agreed: Agreed
 
 
@@ -114,11 +117,10 @@ class UndoReplacement(PointMain[UndoState]):
     def begin(cls, work: Work) -> Self:
         operation = undone_by(work)
         reversal = as_planned(work, _find(work.files, work.table, operation))
+        raise_first(_refusals(work.context, reversal))
         # The fingerprint is compared at the commit: then this is what main gets.
         agreed = agreed_on(work.files, reversal.archive) if reversal.archive else Agreed()
-        return cls(
-            work, UndoState(operation, reversal.main.fingerprint, reversal.previous.fingerprint, agreed)
-        )
+        return cls(work, UndoState(operation, agreed))
 
     @property
     def _edit(self) -> MainEdit:
@@ -132,10 +134,6 @@ class UndoReplacement(PointMain[UndoState]):
     def new_main(self) -> Root:
         return self.work.table.root(self._edit.before)
 
-    def check(self, hold: Hold) -> None:
-        reversal = as_planned(self.work, _find(self.work.files, self.work.table, self.state.operation))
-        raise_first(_refusals(self.work.context, reversal))
-
     def prepare(self, hold: Hold) -> None:
         moved, archive = self.state.operation.turned.moved, self._archive
         if archive is not None and moved is not None:
@@ -145,9 +143,8 @@ class UndoReplacement(PointMain[UndoState]):
         self._require_still()
 
     def _require_still(self) -> None:
-        files, table = self.work.files, self.work.table
-        now = _find(files, table, self.state.operation)
-        if now.previous.fingerprint != self.state.previous or not self._is_whole():
+        now = as_planned(self.work, _find(self.work.files, self.work.table, self.state.operation))
+        if not self._is_whole():
             raise moved_since(self.work, now.description)
         raise_first(_refusals(self.work.context, now))
 

@@ -6,16 +6,14 @@ from typing import Self
 
 from paimark.core.actions.branches.rename_root import RootMove
 from paimark.core.actions.change.change import Done, Work
-from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
-from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.roots.root_state import RootState, moving_refusals, state
 from paimark.core.actions.said import nothing_lost
 from paimark.core.actions.undo.shared import edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
@@ -65,19 +63,17 @@ class UndoRetirement(RootMove[Operation]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        change = cls(work, undone_by(work))
-        change._as_planned()
-        return change
+        operation = undone_by(work)
+        edit = edit_of(MovedRoot, operation)
+        now = _now(work.files, work.table, edit)
+        if _fingerprint(operation, now) != work.plan.fingerprint:
+            raise moved_since(work)
+        raise_first(_refusals(work.context, work.table, edit, now))
+        return cls(work, operation)
 
     @property
     def _edit(self) -> MovedRoot:
         return edit_of(MovedRoot, self.state)
-
-    def _as_planned(self) -> RootState:
-        now = _now(self.work.files, self.work.table, self._edit)
-        if _fingerprint(self.state, now) != self.work.plan.fingerprint:
-            raise moved_since(self.work)
-        return now
 
     @property
     def names(self) -> tuple[str | None, str | None]:
@@ -89,9 +85,6 @@ class UndoRetirement(RootMove[Operation]):
         data = self._edit.schema.encode()
         name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self._edit.schema_id}"
         return Swap(name, with_options(data, RETENTION_OFF, name), data)
-
-    def check(self, hold: Hold) -> None:
-        raise_first(_refusals(self.work.context, self.work.table, self._edit, self._as_planned()))
 
     def edits(self) -> Edits | None:
         back = MovedRoot(before=self._edit.after, after=self._edit.before or "")

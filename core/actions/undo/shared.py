@@ -7,9 +7,9 @@ from typing import Protocol, TypeVar
 from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.operations import Operation
+from paimark.core.actions.checks import moved
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Instead, Item, Refusal
-from paimark.core.actions.replace.comparison import moved
 from paimark.core.actions.rewrite.spark_rewrite import saved
 from paimark.core.errors import Refused
 from paimark.core.quoting import quoted_if_needed, shell_line

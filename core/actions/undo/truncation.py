@@ -17,14 +17,13 @@ from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
-from paimark.core.actions.merge.fast_forward import will_reach
+from paimark.core.actions.merge.fast_forward import append_between, has_appended, will_reach
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
-from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.roots.root_state import RootState, moving_refusals, state
 from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
@@ -101,9 +100,9 @@ class UndoTruncation(Change[Operation]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        operation = undone_by(work)
-        as_planned(work, _find(work.files, work.table, operation))
-        return cls(work, operation)
+        change = cls(work, undone_by(work))
+        raise_first(_refusals(work.context, change._as_planned()))
+        return change
 
     @property
     def _cut(self) -> Cut:
@@ -112,9 +111,6 @@ class UndoTruncation(Change[Operation]):
     def _as_planned(self) -> Restoring:
         return as_planned(self.work, _find(self.work.files, self.work.table, self.state))
 
-    def check(self, hold: Hold) -> None:
-        raise_first(_refusals(self.work.context, self._as_planned()))
-
     def prepare(self, hold: Hold) -> None:
         cut = self._cut
         hold_expiry(self.work.files, cut.main, self.work.token, cut.keep + 1)
@@ -122,13 +118,15 @@ class UndoTruncation(Change[Operation]):
 
     def commit(self, hold: Hold) -> None:
         now = self._as_planned()
-        later = truncation.later_points(self.work.files, self._cut)
+        files, cut = self.work.files, self._cut
+        later = truncation.later_points(files, cut)
         hold.note(_TRY, {"later": [each.as_written() for each in later]})
-        if not truncation.put_back_first(self.work.files, self._cut):
+        if append_between(files, cut.archive, cut.main, later[:1]) is None:
             raise moved_since(self.work, now.description)
 
     def landed(self, hold: Hold) -> Landed:
-        landed = truncation.came_back(self.work.files, self._cut, self._later(hold))
+        cut = self._cut
+        landed = has_appended(self.work.files, cut.main, cut.keep, self._later(hold))
         # Before the first try, a missing snapshot is not this change's.
         return Landed.NO if landed is Landed.UNKNOWN and _TRY not in hold.steps else landed
 
@@ -136,7 +134,7 @@ class UndoTruncation(Change[Operation]):
         files, cut, progress = self.work.files, self._cut, self.work.progress
         if _PUT_BACK not in hold.steps:
             last = truncation.put_back(files, cut, self._later(hold))
-            self._report(last)
+            progress(f"main goes on to snapshot {last}")
             hold.note(_PUT_BACK, {"last": last})
         self._later_ones = self._later(hold)
         self._last = int((hold.journaled.data_of(_PUT_BACK) or {}).get("last", cut.keep))
@@ -152,22 +150,6 @@ class UndoTruncation(Change[Operation]):
         """The later snapshots: from the journal, because another engine may have deleted the branch."""
         tried = hold.journaled.noted(_TRY, _Try)
         return (tried and tried.later) or truncation.later_points(self.work.files, self._cut)
-
-    def _report(self, last: int) -> None:
-        cut, progress = self._cut, self.work.progress
-        if last == cut.keep:
-            progress(
-                Remark(f"main has gone on, and what came back has expired: branch {cut.archive.label} stays")
-            )
-            return
-        progress(f"main goes on to snapshot {last}")
-        if last == cut.head:
-            return
-        if root_exists(self.work.files, cut.archive):
-            why = f"somebody committed there just then: branch {cut.archive.label} stays, and has the rest"
-        else:
-            why = f"another engine deleted branch {cut.archive.label}, and its later snapshots with it"
-        progress(Remark(why))
 
     def take_back(self, hold: Hold) -> None:
         files, cut, progress = self.work.files, self._cut, self.work.progress
@@ -195,7 +177,10 @@ class UndoTruncation(Change[Operation]):
     def _in_part(self, last: int) -> str:
         if last == self._cut.keep:
             return "main has gone on since, and what came back has expired there"
-        return f"main has its later snapshots up to {last}, and then somebody's own commit"
+        why = "and then somebody's own commit"
+        if not root_exists(self.work.files, self._cut.archive):
+            why = f"for another engine deleted branch {self._cut.archive.label}"
+        return f"main has its later snapshots up to {last}, {why}"
 
     def prospect(self, hold: Hold) -> Item:
         files, cut = self.work.files, self._cut

@@ -6,16 +6,14 @@ One lists them row by row, and the other writes them to a file in which a person
 from __future__ import annotations
 
 import shlex
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import click
 
-from paimark.core.actions.context import Context, Counting, Progress
+from paimark.core.actions.context import Counting, Progress
 from paimark.core.actions.declared.declaration import NOTE
 from paimark.core.actions.merge.conflict_file import write_conflicts
-from paimark.core.actions.merge.conflicts import find_conflicts
-from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.merge.conflicts import find_conflicts, line_columns, summary
 from paimark.core.actions.registry import Action, conflicting
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import print_rows
@@ -72,42 +70,30 @@ def only_looks(
     return True
 
 
-@contextmanager
-def _between(
-    action: Action,
-    options: GlobalOptions,
-    table: str,
-    arguments: Mapping[str, object],
-    narrator: Narrator,
-) -> Generator[tuple[Context, Between]]:
-    with asking(options, table) as (context, path):
-        narrator.wait("Starting Spark")
-        yield context, conflicting(action.name, context, path, arguments)
-
-
 def _list(action: Action, options: GlobalOptions, table: str, arguments: Mapping[str, object]) -> None:
-    narrator = Narrator()
-    with _between(action, options, table, arguments, narrator) as (context, between):
-        conflicts = find_conflicts(context, between, _waiting(narrator))
-    narrator.say(conflicts.title)
+    with asking(options, table) as (context, path, narrator):
+        between = conflicting(action.name, context, path, arguments)
+        found, count = find_conflicts(context, between, _waiting(narrator))
+    narrator.say(between.title)
+    header = between.header
     if options.as_json:
-        click.echo(json_text(list(conflicts.first), indent=2))
+        click.echo(json_text([each.as_json(header.sides) for each in found], indent=2))
     else:
-        print_rows(options, conflicts.columns, conflicts.lines)
-    narrator.say(conflicts.summary)
+        columns = [*header.keys, *line_columns(header.sides)]
+        print_rows(options, columns, [line for each in found for line in each.lines])
+    narrator.say(summary(between, len(found), count))
 
 
 def _write(
     action: Action, options: GlobalOptions, table: str, arguments: Mapping[str, object], out: str
 ) -> None:
-    narrator = Narrator()
     chosen = arguments["resolve"]
     chosen_in = None if chosen is None else str(chosen)
-    with _between(action, options, table, arguments, narrator) as (context, between):
+    with asking(options, table) as (context, path, narrator):
+        between = conflicting(action.name, context, path, arguments)
         count, decided = write_conflicts(
             context, between, absolute(out), _waiting(narrator), chosen_in=chosen_in
         )
-    narrator.clear()
     if options.as_json:
         click.echo(json_text([{"file": out, "conflicts": count, "decided": decided}]))
     else:

@@ -8,7 +8,7 @@ from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import print_rows, show
-from paimark.core.cli.query.answering import Narrator, asking
+from paimark.core.cli.query.answering import asking
 from paimark.core.figures import counted
 from paimark.core.table.operations import CheckResult, checks_said
 
@@ -47,16 +47,14 @@ def check(ctx: click.Context, table: str, version: str | None, file: str | None)
       0  no check fails
       4  a check fails: its first rows are shown
     """
-    options, narrator, results = global_options(ctx), Narrator(), list[CheckResult]()
-    with asking(options, table) as (context, path):
+    options, results = global_options(ctx), list[CheckResult]()
+    with asking(options, table) as (context, path, narrator):
         label, running = check_version(context, path, version, file, narrator.wait)
-        narrator.wait("Starting Spark")
         for each in running:
             narrator.clear()
             results.append(each)
             if not options.as_json:
                 _show(each)
-    narrator.clear()
     if options.as_json:
         rows = [(each.name, each.verdict, each.rows, list(each.first)) for each in results]
         print_rows(options, _NAMES, rows)

@@ -15,11 +15,12 @@ from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.change import journal
 from paimark.core.actions.context import Context
 from paimark.core.actions.replace.table_directory import misdirected
-from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written, stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
+from paimark.core.actions.temp_files import ABANDONED_AFTER, half_written
 from paimark.core.cli.checks.doctor_store import (
     Verdict,
     cluster_has,

@@ -72,12 +72,15 @@ def looking_at(options: GlobalOptions, table: str) -> tuple[Context, TablePath]:
 
 
 @contextmanager
-def asking(options: GlobalOptions, table: str) -> Iterator[tuple[Context, TablePath]]:
-    """A context with an engine that only reads, and the table. Raises `NotFound`."""
-    settings = options.settings()
+def asking(options: GlobalOptions, table: str) -> Iterator[tuple[Context, TablePath, Narrator]]:
+    """A context with an engine that only reads, the table, and who tells of the wait. Raises `NotFound`."""
+    settings, narrator = options.settings(), Narrator()
     with ended_by_signals(), closing(open_engine(settings)) as engine:
         context = open_context(settings.warehouse, settings.options, True, lambda: engine)
-        yield context, find_table(context.files, table)
+        path = find_table(context.files, table)
+        narrator.wait("Starting Spark")
+        yield context, path, narrator
+    narrator.clear()
 
 
 def show_events(

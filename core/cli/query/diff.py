@@ -21,7 +21,7 @@ from paimark.core.cli.query.answering import (
     result_path,
     show_events,
 )
-from paimark.core.cli.query.result import PrintedResult
+from paimark.core.cli.query.result import FileResult
 from paimark.core.errors import Refused, UsageError
 from paimark.core.export.difference_rows import as_fields, in_short
 from paimark.core.figures import counted
@@ -101,7 +101,7 @@ def diff(
         if summary:
             print_summary(options, difference, totals)
             return
-        sink: RowSink = PrintedResult(options, path) if path else PrintedDifference(options, difference)
+        sink: RowSink = FileResult(path) if path else PrintedDifference(options, difference)
         sql = difference.sql if path else difference.page_sql(Page())
         rows = engine.run(sql, limit=limit, differing=difference.cancels)
         # The totals have reported the files that are read.

@@ -10,7 +10,7 @@ import msgspec
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import print_rows, row_writer, show
-from paimark.core.cli.query.answering import Narrator, asking
+from paimark.core.cli.query.answering import asking
 from paimark.core.figures import counted, moment
 from paimark.core.statements.questions.blame import Blame, unknown_said
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
@@ -54,10 +54,8 @@ def when(
     version without it, it is null.
     """
     options = global_options(ctx)
-    narrator = Narrator()
-    with asking(options, table) as (context, path):
+    with asking(options, table) as (context, path, narrator):
         search = When(context, path, branch, condition, old, new)
-        narrator.wait("Starting Spark")
         if every:
             writer = row_writer(options, _EACH)
             for each in search.every(narrator.wait):
@@ -66,7 +64,6 @@ def when(
             writer.close()
             return
         found = search.find(narrator.wait, lambda each: narrator.say(_told(each)))
-    narrator.clear()
     if options.as_json:
         before = (None, None) if found.before is None else _count_row(found.before)[:2]
         print_rows(options, _FOUND, [(*_count_row(found.first), *before, found.gone)])
@@ -99,12 +96,9 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
     which no file has the rows any more. Each shows its plan, and what else goes with it.
     """
     options = global_options(ctx)
-    narrator = Narrator()
-    with asking(options, table) as (context, path):
-        narrator.wait("Starting Spark")
+    with asking(options, table) as (context, path, narrator):
         search = Holders(context, path, where, key_values(key, "--key"))
         found = list(search.find(narrator.wait))
-    narrator.clear()
     rows = [(each.what, each.name, each.snapshot_id, each.rows, list(each.commands)) for each in found]
     if options.as_json:
         print_rows(options, (*_HOLDERS, "commands"), rows)
@@ -139,12 +133,10 @@ def blame(
     newest 200 of them, and only as far as no snapshot between has expired.
     """
     options = global_options(ctx)
-    narrator = Narrator()
     columns = _COMMITS if options.as_json else _COMMITS_SHOWN
     told = list[tuple[object, ...]]()
     unknown = 0
-    with asking(options, table) as (context, path):
-        narrator.wait("Starting Spark")
+    with asking(options, table) as (context, path, narrator):
         search = Blame(context, path, branch, {"where": where, "partition": partition, "keys": keys})
         for key, version, commit in search.find(narrator.wait):
             named = key if options.as_json else ", ".join(f"{name}={key[name]}" for name in key)
@@ -155,7 +147,6 @@ def blame(
                 told.append((named, commit.id, version.name, commit.time_millis, commit.commit_user))
             else:
                 told.append((named, version.name, moment(commit.time_millis), written_by(commit)))
-    narrator.clear()
     if not told and not options.as_json:
         show("No such row is there now.")
         return
@@ -183,10 +174,8 @@ def history(
     between which it came.
     """
     options = global_options(ctx)
-    narrator = Narrator()
     writer = row_writer(options, _CHANGES) if options.as_json else None
-    with asking(options, table) as (context, path):
-        narrator.wait("Starting Spark")
+    with asking(options, table) as (context, path, narrator):
         found = 0
         for change in islice(
             History(context, path, branch, key_values(key, "--key")).find(narrator.wait), limit
@@ -198,7 +187,6 @@ def history(
                 continue
             for line in _lines(change):
                 show(line)
-    narrator.clear()
     if writer is not None:
         writer.close()
     elif not found:

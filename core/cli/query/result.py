@@ -12,9 +12,10 @@ import click
 from paimark.core.actions.plan import Plan
 from paimark.core.arrow_values import column_values
 from paimark.core.cli.options import GlobalOptions
-from paimark.core.cli.output import print_rows, row_writer
+from paimark.core.cli.output import TableRows, print_rows, row_writer
 from paimark.core.cli.plans import show_dry_run
 from paimark.core.cli.query.answering import Narrator, RowSink
+from paimark.core.export.json_rows import JsonRows
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Columns
 from paimark.core.text import clean_text
@@ -41,7 +42,7 @@ class PrintedResults:
         self._last: PrintedResult | None = None
 
     def next(self) -> PrintedResult:
-        self._last = PrintedResult(self._options, None, self._before, is_listed=self._is_list)
+        self._last = PrintedResult(self._options, self._before, is_listed=self._is_list)
         return self._last
 
     def plan(self, narrator: Narrator, plan: Plan) -> None:
@@ -65,35 +66,28 @@ class PrintedResults:
 
 
 class PrintedResult(RowSink):
-    """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time.
+    """Rows on stdout, which can't be taken back.
 
     `before` is called before something is printed. One that is listed prints a list also without columns.
     """
 
-    def __init__(
-        self,
-        options: GlobalOptions,
-        path: Path | None,
-        before: Callable[[], None] = lambda: None,
-        *,
-        is_listed: bool = False,
-    ) -> None:
+    def __init__(self, options: GlobalOptions, before: Callable[[], None], *, is_listed: bool) -> None:
         self._options = options
-        self._path = path
         self._before = before
         self._is_listed = is_listed
-        self._columns: Columns | None = None
-        self._sink: ResultFile | _Printed | None = None
+        self._names: Sequence[str] = ()
+        self._rows: JsonRows | TableRows | None = None
         # Whether some rows were printed, and the others never will be.
         self.is_broken = False
 
     def begin(self, columns: Columns) -> None:
-        self._columns = columns
+        self._names = columns.names
 
     def add(self, batch: Batch) -> None:
         import pyarrow as pa
 
-        self._write(pa.Table.from_batches([read_batch(batch)]))
+        for piece in pa.Table.from_batches([read_batch(batch)]).to_batches(max_chunksize=_ROWS_AT_ONCE):
+            self._begun().write(zip(*map(column_values, piece.columns), strict=True))
 
     def explain(self, text: str) -> None:
         """Print an answer in words: one JSON cell, or its lines."""
@@ -106,53 +100,52 @@ class PrintedResult(RowSink):
                 click.echo(clean_text(line))
 
     def finish(self) -> None:
-        """The statement is done: publish the file, or end the list."""
-        names = self._columns.names if self._columns is not None else ()
-        if self._sink is None and (names or self._is_listed):
-            if self._path is None:
-                self._sink = self._printed(names)
-            elif self._columns is not None:
-                from paimark.core.export.result_file import empty_rows
-
-                self._write(empty_rows(names, self._columns.types))
-        if self._sink is not None:
-            self._sink.close()
+        """The statement is done: end the list."""
+        if self._rows is not None or self._names or self._is_listed:
+            self._begun().close()
             self.is_broken = False
         sys.stdout.flush()
 
+    def _begun(self) -> JsonRows | TableRows:
+        if self._rows is None:
+            self._before()
+            self.is_broken = True
+            self._rows = row_writer(self._options, self._names, null="NULL")
+        return self._rows
+
+
+class FileResult(RowSink):
+    """Rows in a file, which is there when all of them are."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._columns: Columns | None = None
+        self._file: ResultFile | None = None
+
+    def begin(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def add(self, batch: Batch) -> None:
+        import pyarrow as pa
+
+        self._write(pa.Table.from_batches([read_batch(batch)]))
+
+    def finish(self) -> None:
+        if self._file is None and self._columns is not None:
+            from paimark.core.export.result_file import empty_rows
+
+            self._write(empty_rows(self._columns.names, self._columns.types))
+        if self._file is not None:
+            self._file.close()
+
     def abandon(self) -> None:
         """Leave no incomplete file behind."""
-        if self._sink is not None:
-            self._sink.abandon()
+        if self._file is not None:
+            self._file.abandon()
 
     def _write(self, rows: pa.Table) -> None:
-        if self._sink is None:
-            if self._path is None:
-                self._sink = self._printed(rows.column_names)
-            else:
-                from paimark.core.export.result_file import ResultFile
+        from paimark.core.export.result_file import ResultFile
 
-                self._sink = ResultFile(self._path, rows.schema)
-        self._sink.write(rows)
-
-    def _printed(self, names: Sequence[str]) -> _Printed:
-        self._before()
-        self.is_broken = True
-        return _Printed(self._options, names)
-
-
-class _Printed:
-    """Rows on stdout."""
-
-    def __init__(self, options: GlobalOptions, names: Sequence[str]) -> None:
-        self._rows = row_writer(options, names, null="NULL")
-
-    def write(self, rows: pa.Table) -> None:
-        for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            self._rows.write(zip(*map(column_values, batch.columns), strict=True))
-
-    def close(self) -> None:
-        self._rows.close()
-
-    def abandon(self) -> None:
-        """Nothing: printed rows can't be taken back."""
+        if self._file is None:
+            self._file = ResultFile(self._path, rows.schema)
+        self._file.write(rows)

@@ -25,7 +25,7 @@ from paimark.core.cli.query.answering import (
     result_path,
     show_events,
 )
-from paimark.core.cli.query.result import PrintedResult, PrintedResults
+from paimark.core.cli.query.result import FileResult, PrintedResults
 from paimark.core.config import Settings
 from paimark.core.errors import NotFound, Refused, StatementFailed, UsageError
 from paimark.core.spark.client.client import Engine
@@ -229,19 +229,17 @@ def run_script(
                 events = run_statement(
                     engine, each.statement, database=wanted.database, limit=wanted.limit, call=mode
                 )
-                sink = _sink(each, options, wanted.path, printed)
+                sink = _sink(each, wanted.path, printed)
                 show_events(events, text, sink, narrator, each.place.base)
     finally:
         printed.close()
 
 
-def _sink(
-    each: ScriptStatement, options: GlobalOptions, path: Path | None, printed: PrintedResults
-) -> RowSink:
+def _sink(each: ScriptStatement, path: Path | None, printed: PrintedResults) -> RowSink:
     if path is None:
         return printed.next()
     if each.place.count == 1 or _has_rows(each.statement):
-        return PrintedResult(options, path)
+        return FileResult(path)
     # What it did is said on stderr.
     return RowSink()
 

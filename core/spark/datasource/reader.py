@@ -5,7 +5,11 @@ Runs in Spark's Python workers, so pypaimon is imported only where it is used.
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -14,7 +18,6 @@ from pyspark.sql.types import StructType
 
 from paimark.core.errors import hints_in_messages
 from paimark.core.spark.datasource.scan import Scan
-from paimark.core.spark.datasource.worker_imports import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,3 +79,24 @@ def grouped(splits: Sequence[Any]) -> list[list[Any]]:
 def _cost(split: Any) -> int:
     size: int = sum(file.file_size for file in split.files)
     return size if split.raw_convertible else size * _MERGING_COSTS
+
+
+def leave_out_spark_jar() -> None:
+    """Remove Spark's own jar from the path, where Spark puts it for its workers.
+
+    It contains no Python, and before every task Python (until 3.13) reads its six thousand names again.
+    """
+    for path in [each for each in sys.path if Path(each).match("spark-core_*.jar")]:
+        sys.path.remove(path)
+        sys.path_importer_cache.pop(path, None)
+
+
+@cache
+def settle() -> None:
+    """Exclude all present objects from garbage collection, which a worker does for every task.
+
+    To be called in a worker after its imports. Idempotent.
+    """
+    leave_out_spark_jar()
+    gc.collect()
+    gc.freeze()

@@ -21,7 +21,7 @@ from paimark.core.spark.engine.planned.plans import is_session_command, pins
 from paimark.core.spark.engine.planned.queries import Description, PlanMode
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.statement import Job, Runner
-from paimark.core.spark.idle_work.warm_up import WarmUp
+from paimark.core.spark.engine.warm_up import WarmUp
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from paimark.core.spark.protocol import (

@@ -23,7 +23,7 @@ from paimark.core.errors import PaimarkError
 from paimark.core.processes import ending, was_killed
 from paimark.core.redaction import keep_secrets, redacted
 from paimark.core.spark.client.log_file import remove_scratch
-from paimark.core.spark.idle_work.scheduler import IdleWork
+from paimark.core.spark.engine.warm_up import IdleWork
 from paimark.core.spark.launch.cluster import Cluster, loss
 from paimark.core.spark.launch.jvm import kill_descendants, ran_out_of_memory
 from paimark.core.spark.launch.session import Spark, start_spark

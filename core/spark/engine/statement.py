@@ -22,7 +22,7 @@ from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, Opener, explained
-from paimark.core.spark.idle_work.warm_up import WarmUp
+from paimark.core.spark.engine.warm_up import WarmUp
 from paimark.core.spark.protocol import (
     CANCELLED,
     LISTED,

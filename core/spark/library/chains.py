@@ -1,22 +1,28 @@
 """The second commit of an overwrite of a chain table's delta branch: what leaves the snapshot branch.
 
-Paimon's library would commit there unseen; here it is an operation of its own, with its way back.
+Readers take a partition from the snapshot branch if that has it: there it would hide the new rows. So two
+commits belong together. The entry of the first in the operation log says what the second has to do, before
+either is made: if the writer dies in between, `recover` makes the second. Paimon's library would commit there
+unseen; here it is an operation of its own, with its way back.
 """
 
 from __future__ import annotations
+
+from base64 import b64encode
 
 from msgspec.structs import replace
 
 from paimark.core.redaction import redacted
 from paimark.core.spark.library.commit import Committed, LibraryCommit
 from paimark.core.spark.library.written_table import WrittenTables
-from paimark.core.spark.writing.chain_overwrites import owed_by
 from paimark.core.spark.writing.target import WriteTarget
-from paimark.core.storage.files import read_if_there
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.definition.kind_signs import chain_branches
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.files import delta_facts, snapshot_facts
 from paimark.core.table.operations import AFTER_IT, Owed
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, point_of
 
 
 def rehearsed(tables: WrittenTables, target: WriteTarget, new: Snapshot) -> Owed | None:
@@ -24,7 +30,7 @@ def rehearsed(tables: WrittenTables, target: WriteTarget, new: Snapshot) -> Owed
 
     Raises `Refused` if the library refuses that: then the first commit would have no effect.
     """
-    owed = owed_by(tables.files, target, new)
+    owed = _owed_by(tables.files, target, new)
     if owed is not None and (commit := _prepared(tables, target, owed)) is not None:
         commit.rehearse()
     return owed
@@ -50,6 +56,26 @@ def take_along(tables: WrittenTables, target: WriteTarget, made: Committed) -> s
         f"Snapshot {committed.snapshot.id} of branch {owed.branch} takes the same partitions out, so that "
         "readers see these rows: `undo` brings those back first"
     )
+
+
+def _owed_by(files: Files, target: WriteTarget, new: Snapshot) -> Owed | None:
+    """What the snapshot branch has of the partitions that the commit changes; None for nothing.
+
+    Actions write rows as a version had them: the snapshot branch stays as it is. Raises `NotFound`.
+    """
+    full, delta = chain_branches(target.table_schema.options)
+    # Where nothing was to be replaced it is a plain commit.
+    overwrites = target.overwrite or new.commit_kind == "OVERWRITE"
+    if target.operation is None or not full or target.branch != delta or not overwrites:
+        return None
+    root = branch_root(files, target.root.table, full)
+    if (head := Lineage(files, root).latest()) is None:
+        return None
+    changed = {each.key.partition for each in delta_facts(files, root.table, new)}
+    found = changed & {each.key.partition for each in snapshot_facts(files, root.table, head)}
+    if not found:
+        return None
+    return Owed(full, point_of(head), tuple(b64encode(each).decode() for each in sorted(found)))
 
 
 def _prepared(tables: WrittenTables, target: WriteTarget, owed: Owed) -> LibraryCommit | None:

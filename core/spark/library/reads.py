@@ -16,9 +16,8 @@ from paimark.core.errors import Refused, Unavailable
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
-from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.java.objects import has_library, new_instance
 from paimark.core.spark.launch.jars import FETCH
-from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
@@ -46,7 +45,7 @@ class LibraryReads:
     @once_for_all
     def is_there(self) -> bool:
         """Whether Spark's Java has the library."""
-        return is_loaded(self._conf.spark, "LibraryReads")
+        return has_library(self._conf.spark, "LibraryReads")
 
     def why(self, scan: Scan, scope: ReadScope) -> str:
         """Why it rather than Spark's own readers has to read the table; empty if these may."""

@@ -9,9 +9,8 @@ from pyspark.sql import SparkSession
 
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.spark.datasource.scan import WarehouseAccess
-from paimark.core.spark.java.objects import new_instance
+from paimark.core.spark.java.objects import has_library, new_instance
 from paimark.core.spark.launch.jars import NO_LIBRARY
-from paimark.core.spark.library.loaded import is_loaded
 from paimark.core.spark.stores.access import HadoopStores, innermost
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
@@ -31,7 +30,7 @@ class WrittenTables:
 
     def require_reached(self, target: WriteTarget) -> None:
         """Raises `Refused` if the library is not loaded, or does not reach the store."""
-        if not is_loaded(self.session, "TableWrite"):
+        if not has_library(self.session, "TableWrite"):
             raise Refused(*NO_LIBRARY)
         try:
             self._stores.require_readable(self._address(target.root.schemas))

@@ -23,7 +23,7 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from paimark.core.spark.merging.narrow import narrowed
 from paimark.core.spark.merging.reading import file_opener
-from paimark.core.spark.native.bitmap import encoded, is_nearly_cached, merge_bits
+from paimark.core.spark.native.bitmap import encoded, is_cached, is_nearly_cached, merge_bits
 from paimark.core.spark.native.columns import FileColumns, NotNative
 from paimark.core.spark.native.conditions import Condition, SummaryColumns, ViewNeeds
 from paimark.core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
@@ -102,8 +102,6 @@ class NativeScans:
         self.stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
         self._frames: OrderedDict[_FrameKey, _CachedFrame] = OrderedDict()
         self._summaries: dict[_FrameKey, Summary | None] = {}
-        # Keys of tables of which all rows were read before.
-        self._whole: set[tuple[str, ...]] = set()
 
     def renew_keys(self) -> None:
         """Use the present keys of stores from now on. To be called before each statement."""
@@ -136,7 +134,7 @@ class NativeScans:
         while len(self._tables) > 1 and (
             len(self._tables) > _KEPT_STATES or sum(map(_files_of, self._tables.values())) > _KEPT_FILES
         ):
-            self._whole.discard(self._tables.popitem(last=False)[0])
+            self._tables.popitem(last=False)
         if isinstance(table, str):
             raise NotNative(table)
         return table
@@ -247,7 +245,6 @@ class NativeScans:
         """The files that may have wanted rows, and the groups in which other files replace rows of these."""
         state, pruner = table.state, table.pruner
         if not conditions:
-            self._whole.add(table.key)
             return state.files, state.merged
         on_keys = pruner.on_keys(conditions)
         by_keys = list(filter(pruner.keeps(on_keys), state.files))
@@ -255,7 +252,7 @@ class NativeScans:
         files = list(filter(pruner.keeps(conditions), by_keys))
         chosen = {file.address for file in files}
         groups = [group for group in state.merged if any(file.path in chosen for file in group.files)]
-        if table.key in self._whole or (self._reuses() and all(map(is_nearly_cached, groups))):
+        if all(map(is_nearly_cached if self._reuses() else is_cached, groups)):
             # Their bits are cached, or most of them.
             return files, groups
         return files, [part for group in groups for part in narrowed(group, possible)]
@@ -280,7 +277,6 @@ class NativeScans:
                 merge_bits(self._conf, self._warehouse.client_options, numbered)
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
-            self._whole.add(key)
         return NativeTable(key, root, schema, types, state, pruner, self._beside(root, scan))
 
     def _beside(self, root: Root, scan: Scan) -> OtherState | None:

@@ -168,7 +168,7 @@ def _provider(keys: Mapping[str, str]) -> str:
 
 
 def _of_hdfs(options: Mapping[str, str]) -> dict[str, str]:
-    """Options with Hadoop's names, and those with a prefix: see `hadoop.hdfs_client` of storage."""
+    """Options with Hadoop's names, and those with a prefix: see `hdfs` of storage."""
     own = {name: value for name, value in options.items() if name.startswith(_HADOOPS_OWN)}
     prefixed = {
         name.removeprefix(_HDFS_PREFIX): value

@@ -49,7 +49,7 @@ def may_step(schema: TableSchema, condition: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Counts in one root. `known` has those of all commits that were counted, in any root."""
+    """Counts in one root. `known` has those of commits that were counted with the same columns."""
 
     query: VersionQuery
     known: dict[tuple[int, str, str], int]
@@ -106,6 +106,9 @@ class Counts:
     def _added(self, before: Snapshot, snapshot: Snapshot) -> tuple[str, ...] | None:
         """The files that it adds to those of the one before; None if it does more, or that is not certain."""
         if snapshot.id != before.id + 1 or snapshot.index_manifest or before.index_manifest:
+            return None
+        if snapshot.schema_id != before.schema_id:
+            # A column may be another one of that name from here on.
             return None
         total, earlier, delta = (
             snapshot.total_record_count,

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+import msgspec
+from msgspec.structs import replace
+
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Taken
 from paimark.core.actions.protection_guard import against, unprotect
@@ -21,10 +24,12 @@ from paimark.core.errors import Refused, UsageError
 from paimark.core.quoting import shell_line
 from paimark.core.statements.questions.counts import Counts, may_step
 from paimark.core.statements.questions.one_version import VersionQuery
+from paimark.core.table.definition.column_types import nullable
 from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.layout import MAIN, PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.records import TableSchema
 from paimark.core.travel.when import require_condition
 
 
@@ -55,12 +60,13 @@ class Holders:
     def find(self, progress: Progress) -> Iterator[Holder]:
         """Those that have such rows, in the order in which they can be let go. Each commit is counted once.
 
-        A branch is read with its own columns. Raises `UsageError` unless one of both is given, and `Refused`.
+        The columns are called as in main. Raises `UsageError` unless one of both is given, and `Refused`.
         """
         if (self.where is None) == (not self.key):
             raise UsageError("The rows are given by a condition or by a key", "Write --where, or --key C=V.")
         files = self.context.files
-        main, known = main_root(files, self.table), dict[tuple[int, str, str], int]()
+        main, known = main_root(files, self.table), dict[bytes, dict[tuple[int, str, str], int]]()
+        of_main = Lineage(files, main).require_schema()
         others = [each for each in all_roots(files, self.table) if each != main]
         if self.table.root() in others:
             hint = f"Run `paimark rescue-commits {self.table.word} --name BRANCH` first: it is searched then."
@@ -69,11 +75,12 @@ class Holders:
         is_held = False
         with engine_of(self.context) as engine:
             for root in (*others, main):
-                schema = Lineage(files, root).require_schema()
+                schema = _called_as_in(of_main, root, Lineage(files, root).require_schema())
                 condition = values_condition(schema, self.key) if self.key else (self.where or "").strip()
                 bracketed = require_condition(condition)
                 query = VersionQuery(self.context, engine, root, schema, "count(*) AS n", bracketed, progress)
-                counts = Counts(query, known, may_step(schema, condition))
+                alike = known.setdefault(msgspec.json.encode(schema.fields), {})
+                counts = Counts(query, alike, may_step(schema, condition))
                 found = self._of_main(counts, condition) if root == main else self._of_branch(root, counts)
                 stays = True
                 for each in found:
@@ -142,6 +149,36 @@ class Holders:
 
     def _command(self, verb: str, *words: str) -> str:
         return shell_line(["paimark", verb, self.table.full_name, *words])
+
+
+def _called_as_in(main: TableSchema, root: Root, schema: TableSchema) -> TableSchema:
+    """The columns of a branch under main's names: its own of that name, else the same one by another name.
+
+    One that it lacks is there, and null. Raises `Refused` for other keys than main's.
+    """
+    if (schema.primary_keys, schema.partition_keys) != (main.primary_keys, main.partition_keys):
+        reason = f"Branch {root.label} of {root.table.full_name} has other keys than main"
+        raise Refused(reason, f"Its rows can't be looked for. See `paimark schemas {root.table.word}`.")
+    names = {field.name.lower() for field in schema.fields}
+    lacking = {field.id: field.name for field in main.fields if field.name.lower() not in names}
+    shown = {field.name.lower() for field in main.fields}
+    fields = [
+        replace(field, name=lacking.pop(field.id))
+        if field.id in lacking and field.name.lower() not in shown
+        else field
+        for field in schema.fields
+    ]
+    unused = max(schema.highest_field_id, main.highest_field_id) + 1
+    nulls = [
+        replace(field, id=unused + field.id, type=nullable(field.type))
+        for field in main.fields
+        if field.id in lacking
+    ]
+    return (
+        schema
+        if not nulls and fields == schema.fields
+        else replace(schema, id=schema.id + 1, fields=[*fields, *nulls])
+    )
 
 
 _BETWEEN = (

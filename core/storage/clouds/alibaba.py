@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from paimark.core.storage.conditions import Conditions
-from paimark.core.storage.files import DirectoryEntry
-from paimark.core.storage.limits import require_small
+from paimark.core.storage.files import DirectoryEntry, require_small
 from paimark.core.storage.remote import LISTING_SECONDS, RemoteFiles
 
 # The most that OSS lists in one answer.

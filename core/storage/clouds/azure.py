@@ -10,8 +10,7 @@ from typing import Any
 
 from paimark.core.storage.clouds.azure_account import client_account
 from paimark.core.storage.clouds.marked import WRITER, MarkedFiles
-from paimark.core.storage.files import DirectoryEntry
-from paimark.core.storage.limits import require_small
+from paimark.core.storage.files import DirectoryEntry, require_small
 from paimark.core.storage.remote import LISTING_SECONDS
 
 # The metadata of a blob that is a directory, in an account with a hierarchical namespace.

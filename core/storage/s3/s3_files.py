@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.redaction import keep_secrets
 from paimark.core.storage.conditions import Conditions
-from paimark.core.storage.files import DirectoryEntry, Unanswered
-from paimark.core.storage.limits import require_small
+from paimark.core.storage.files import DirectoryEntry, Unanswered, require_small
 from paimark.core.storage.remote import INTERRUPTED, LISTING_SECONDS, RemoteFiles
 from paimark.core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
 from paimark.core.storage.s3.other_keys import (

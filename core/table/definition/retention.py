@@ -10,8 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from paimark.core.errors import UsageError
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.records import TableSchema
 
 NEVER = "2147483647"
 _AUTOMATIC_TAGS, _NONE = "tag.automatic-creation", "none"
@@ -63,3 +69,25 @@ def require_consistent(options: Mapping[str, str]) -> None:
 def _number(options: Mapping[str, str], name: str, default: int) -> int:
     text = options.get(name, "")
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,10}", text) else default
+
+
+def definition(schema: TableSchema) -> dict[str, Any]:
+    """A schema without its time, id, and the options that disable stock expiry on branches."""
+    written = schema.as_written()
+    options = {name: value for name, value in schema.options.items() if name not in RETENTION_OFF}
+    return {**written, "options": options, "timeMillis": None, "id": None}
+
+
+def schemas_digest(files: Files, root: Root, newest: int) -> str | None:
+    """SHA-256 of a root's definitions up to schema `newest`; None if one is missing. Raises `Corrupt`."""
+    # Imported late: it loads OpenSSL, and the first frame needs no digest.
+    import hashlib
+
+    digest = hashlib.sha256()
+    # Read one after the other: the number may be a damaged one, of schemas that nobody could count.
+    for number, data in enumerate(files.read_many(map(root.schema, range(newest + 1)))):
+        if data is None:
+            return None
+        schema = TableSchema.from_json(data, root.schema(number))
+        digest.update(msgspec.json.encode(definition(schema), order="sorted"))
+    return digest.hexdigest()

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, numbered
 from paimark.core.table.lineage.commit_times import CommitTimes, read_commit_times
 from paimark.core.table.lineage.main_branch import branch_names, root_exists
 from paimark.core.table.names import checked_name, is_safe_name, near_or_all_names
-from paimark.core.table.reading import numbered, read_records
 from paimark.core.table.records import (
     DECODE_ERRORS,
     UNREADABLE_HINT,
@@ -23,6 +22,7 @@ from paimark.core.table.records import (
     Tag,
     misnamed,
     not_whole,
+    read_records,
 )
 from paimark.core.table.rows import SnapshotRow, row_decoder
 from paimark.core.table.trash import table_missing

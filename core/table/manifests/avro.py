@@ -18,7 +18,7 @@ from typing import Any
 import fastavro
 
 from paimark.core.figures import counted, size
-from paimark.core.storage.limits import TooLarge
+from paimark.core.storage.files import TooLarge
 
 MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16

@@ -13,9 +13,10 @@ from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.figures import some_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import MAIN, Root, TablePath, in_order_of_makers
+from paimark.core.table.layout import Root, TablePath, in_order_of_makers
 from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.names import is_archive
 from paimark.core.table.records import Point, Snapshot, Tag, commit_key, is_apart
 from paimark.core.table.timeline.lanes import Lane, LaneCommit, locate
 
@@ -69,11 +70,6 @@ def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[Past
     return Scene(main, lanes, [side.tags for side in sides], tuple(unreadable.values()))
 
 
-def is_archive(name: str | None) -> bool:
-    """Whether a branch has the name of an archive, which keeps the main that a replacement replaced."""
-    return name is not None and name.startswith(f"{MAIN}-")
-
-
 def _if_readable(unreadable: dict[str, str], side: Side) -> Side | None:
     return _attempt(unreadable, side.root, side.read)
 
@@ -92,7 +88,7 @@ def _attempt(unreadable: dict[str, str], root: Root, read: Callable[[], T]) -> T
 
 def _lanes(sides: Sequence[Side], unreadable: dict[str, str]) -> list[Lane]:
     """A lane for each side. Its parent is main, an archive of main, or the branch with whose tag it began."""
-    archives = [index for index, side in enumerate(sides) if is_archive(side.root.branch)][-_MOST_ARCHIVES:]
+    archives = [index for index, side in enumerate(sides) if is_archive(side.root.label)][-_MOST_ARCHIVES:]
     parents: list[tuple[int, int] | None] = [None] * len(sides)
 
     def best(index: int) -> tuple[int, int] | None:

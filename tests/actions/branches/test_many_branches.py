@@ -16,7 +16,7 @@ from paimark.core.actions.rollback.truncation import stranded
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.guard_tags import is_last_of_savepoint
 from paimark.core.actions.savepoints.unprotected import unprotected
-from paimark.core.actions.tags.stale_read_tags import left_reads
+from paimark.core.actions.tags.delete_tag import left_reads
 from paimark.core.storage.files import Files
 from paimark.core.table.lineage.branches import branch_rows
 from paimark.core.table.lineage.lineage import Lineage

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from paimark.core.actions.context import Context
-from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.errors import Refused
 from paimark.core.table.layout import BARRIER, Root, merge_tag
 from paimark.core.table.lineage.lineage import Lineage

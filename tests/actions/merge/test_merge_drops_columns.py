@@ -196,3 +196,25 @@ def test_an_overwrite_names_what_main_loses_and_is_taken_back(with_engine: Conte
     assert item(plan, "column-hidden").names == ("column price",)
     scene.done("undo")
     assert [row for row in scene.rows() if row["order_id"] != 70] == before
+
+
+def test_a_branch_is_merged_again_after_main_alone_changed_its_columns(with_engine: Context) -> None:
+    scene = Scene(with_engine, "main_alters")
+    expected = {row["order_id"]: {**row, "note": None} for row in scene.rows()}
+
+    def merged(number: int, **row: object) -> None:
+        scene.add("", order_id=70 + number, **row)
+        scene.add(order_id=number, customer="fixed", price=2.0)
+        expected[70 + number] = {"order_id": 70 + number, **row}
+        expected[number] = {"order_id": number, "customer": "fixed", "note": None}
+        scene.done("merge-branch", name="fix")
+
+    scene.done("alter-branch-schema", add="note STRING")
+    merged(1, customer="main", price=1.0, note="n")
+    scene.done("alter-branch-schema", drop="price")
+    merged(2, customer="main", note="n")
+    without_price = [
+        {name: row[name] for name in ("order_id", "customer", "note")} for row in expected.values()
+    ]
+    assert scene.rows() == in_order(without_price)
+    assert verify(with_engine, scene.table).is_whole

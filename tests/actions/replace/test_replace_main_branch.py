@@ -13,7 +13,7 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.roots.abandoned import stray_commits
+from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.errors import NotFound, Refused, Unavailable, UsageError
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import BARRIER

@@ -50,7 +50,7 @@ def test_nobody_waits_for_longer_than_a_minute_and_the_plan_says_what_that_leave
         (snapshots / f"snapshot-{9_000 + number}").write_bytes((snapshots / "snapshot-2").read_bytes())
     said: list[str] = []
     waiting = replace(context, verify_wait=0.001)
-    wait_for_cleanings(waiting, len(list(snapshots.glob("snapshot-*"))), said.append)
+    wait_for_cleanings(waiting, ORDERS.root("b"), said.append)
     assert said == ["waiting 0.012 s, in case somebody has just listed the snapshots"]
     [told] = cleanings_to_stop(context.files, ORDERS.root("b"))
     assert (told.kind, told.code, told.is_grave) == ("first", "stop-cleanings", True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.savepoints import unprotected
 from paimark.core.cli.checks import doctor
 from paimark.core.cli.options import GlobalOptions
@@ -116,12 +115,12 @@ def test_a_tag_that_came_too_late_for_an_expiry_is_found_after_a_wait(
     untagged = unprotected.unprotected(context.files, ORDERS)
     waited: list[float] = []
 
-    def expiry(seconds: float) -> None:
+    def expiry(seconds: float, progress: Progress) -> None:
         waited.append(seconds)
         if is_expiring:
             context.files.delete(manifest_list_paths(ORDERS, untagged[1].snapshot)[0])
 
-    monkeypatch.setattr(unprotected, "time", SimpleNamespace(sleep=expiry))
+    monkeypatch.setattr(unprotected, "wait_for_expiry", expiry)
     told: list[str] = []
     unprotected.protect_all(context.files, untagged, told.append, 5)
     assert waited == [5]

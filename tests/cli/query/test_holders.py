@@ -110,3 +110,38 @@ def test_the_rows_are_given_in_one_way(holders: Paimark) -> None:
     assert "no column nope" in holders("holders", "held.people", "--key", "nope=1").err
     assert "is no value of id" in holders("holders", "held.people", "--key", "id=one").err
     assert "is not one condition" in holders("holders", "held.people", "--where", "id = 1; x").err
+
+
+def test_columns_are_those_that_readers_of_each_version_see(holders: Paimark, held: Path) -> None:
+    create_table(held, "held.altered", ROWS, primary_keys=["id"], options={"bucket": "1"})
+    commit(held, "held.altered", pa.table({"id": [1], "name": ["ann"]}, schema=ROWS))
+    table = api.open(held).table("held.altered")
+    table.create_savepoint()
+    for name in ("again", "gone", "other"):
+        table.create_branch(name=name, tag="savepoint.1")
+
+    def again(**branch: str) -> None:
+        table.alter_branch_schema(**branch, drop="name")
+        table.alter_branch_schema(**branch, add="name STRING")
+
+    again(branch="again")
+    table.alter_branch_schema(branch="gone", drop="name")
+    table.alter_branch_schema(branch="other", rename="name TO called")
+    asked = ("holders", "held.altered", "--where", "name = 'ann'", "--output", "json")
+    names = [(each["what"], each["name"]) for each in holders(*asked).rows]
+    branches = [("branch", "again"), ("branch", "gone"), ("branch", "other")]
+    assert names == [*branches, ("savepoint", "1"), ("newest", "main"), ("snapshots", "1"), ("files", "main")]
+
+    table.delete_branch(name="other")
+    again()
+    commit(held, "held.altered", pa.table({"id": [1], "name": ["bob"]}, schema=ROWS))
+    names = [(each["what"], each["name"]) for each in holders(*asked).rows]
+    assert names == [*branches[:2], ("savepoint", "1"), ("snapshots", "1"), ("files", "main")]
+    changed, added = holders("history", "held.altered", "--key", "id=1", "--output", "json").rows
+    assert (changed["old"], changed["new"]) == (
+        [{"id": 1, "name": "ann"}],
+        [{"id": 1, "name": "bob"}],
+    )
+    assert added["new"] == [{"id": 1, "name": "ann"}]
+    [count, _] = holders("when", "held.altered", "name = 'ann'", "--all", "--output", "json").rows
+    assert (count["version"], count["rows"]) == ("snapshot.1", 1)

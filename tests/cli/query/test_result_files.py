@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.query.answering import Narrator, show_events
-from paimark.core.cli.query.result import PrintedResult
+from paimark.core.cli.query.result import FileResult
 from paimark.core.errors import Unavailable
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.protocol import Columns, Event, Finished
@@ -44,7 +43,7 @@ def test_an_explain_writes_no_file(
 def test_what_an_action_did_is_said_also_if_its_row_is_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = PrintedResult(GlobalOptions(), tmp_path / "out.csv")
+    result = FileResult(tmp_path / "out.csv")
     cells = cells_batch({"action": "string"}, [("create-savepoint",)])
     events: list[Event] = [
         Columns(("action",), ("string",)),

@@ -15,7 +15,7 @@ from typing import Any
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import sql as merge_sql
-from paimark.core.actions.repair.edited import EDITS
+from paimark.core.actions.repair.changes import EDITS
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.protocol import (

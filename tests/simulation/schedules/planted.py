@@ -11,13 +11,12 @@ from unittest.mock import patch
 
 import msgspec
 
-from paimark.core.actions.branches.going import Agreed, Late, came_since
+from paimark.core.actions.branches.removal import Agreed, Late, Stays, came_since, keep_if_late
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.garbage.release_pins import Dependent
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import drop_guards
-from paimark.core.actions.undo.archive import Stays, keep_if_late
 from paimark.core.actions.undo.replacement import UndoState
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import Fate, Landed
@@ -156,7 +155,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.replace.replace_main_branch.is_whole_copy", _no),
     ),
     "a-tag-that-main-lost-makes-an-archive-somebodys": (
-        ("paimark.core.actions.undo.archive.came_since", _beside_main),
+        ("paimark.core.actions.branches.removal.came_since", _beside_main),
     ),
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
         ("paimark.core.actions.branches.delete_branch.still_goes", _yes),
@@ -171,7 +170,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.branches.create_branch.CreateBranch._is_anothers", _no),
     ),
     "a-stock-engine-moves-main-to-a-branch-that-goes": (
-        ("paimark.core.actions.branches.going.put_before_removal", _mark_without_hint),
+        ("paimark.core.actions.branches.removal.put_before_removal", _mark_without_hint),
     ),
     "an-expiry-goes-on-in-a-branch-that-is-gone": (
         ("paimark.core.actions.garbage.expire_snapshots.ExpireSnapshots._is_another", _no),
@@ -183,8 +182,8 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.undo.replacement.drop_guards", _drop_all_guards),
     ),
     "jobs-can-not-tell-that-an-archive-goes": (
-        ("paimark.core.actions.undo.archive.mark", _nothing),
-        ("paimark.core.actions.undo.archive.last_look", _without_closing),
+        ("paimark.core.actions.branches.removal.mark", _nothing),
+        ("paimark.core.actions.branches.removal.last_look", _without_closing),
     ),
     "a-recovery-deletes-a-tag-that-was-made-again": (
         ("paimark.core.actions.garbage.deletion.written_by_others", _empty),

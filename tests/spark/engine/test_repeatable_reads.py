@@ -20,7 +20,7 @@ from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.plan import Outcome
 from paimark.core.actions.registry import action
 from paimark.core.actions.roots.barrier import put_before_removal
-from paimark.core.actions.tags.stale_read_tags import left_reads
+from paimark.core.actions.tags.delete_tag import left_reads
 from paimark.core.errors import StatementFailed
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.engine import holding_reads

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.spark.datasource.worker_imports import leave_out_spark_jar
+from paimark.core.spark.datasource.reader import leave_out_spark_jar
 from paimark.core.spark.launch.home import find_spark
 
 

@@ -105,7 +105,7 @@ def test_a_table_that_paimon_does_not_open_is_refused(tmp_path: Path, spark_of_l
     with pytest.raises(Refused, match=r"Paimon does not open d\.t: You should define a 'bucket-key'"):
         writes.require(target)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("paimark.core.spark.library.written_table.is_loaded", lambda session, name: False)
+        patch.setattr("paimark.core.spark.library.written_table.has_library", lambda session, name: False)
         with pytest.raises(Refused, match="Rows are written by Paimon's own library") as raised:
             writes.require(target)
     assert "paimark jars fetch paimon" in raised.value.hint

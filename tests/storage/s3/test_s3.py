@@ -241,7 +241,7 @@ def test_an_address_that_names_no_store_is_a_usage_error(uri: str, hint: str) ->
 def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
     s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("paimark.core.storage.limits.MOST_BYTES", 1000)
+    monkeypatch.setattr("paimark.core.storage.files.MOST_BYTES", 1000)
     files = open_s3(s3, address)
     files.replace("t/small", bytes(1000))
     files.replace("t/large", bytes(1001))

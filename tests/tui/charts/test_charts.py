@@ -20,8 +20,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
 from paimark.core.text import width_of
 from paimark.tui.charts.chart_screen import ChartScreen
-from paimark.tui.charts.histogram import histograms
-from paimark.tui.charts.open_chart import charts_over_time
+from paimark.tui.charts.open_chart import charts_over_time, histograms
 from paimark.tui.charts.plotting import DRAWN, Chart, bins_of, counts_of, draw, knows_braille, label
 from paimark.tui.panes.query import QueryPane
 from paimark.tui.query.query_result import QueryResult

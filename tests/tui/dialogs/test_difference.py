@@ -23,6 +23,7 @@ from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.difference.page import DifferenceReading
 from paimark.tui.dialogs.difference.shown import why_not
 from paimark.tui.panes.query import QueryPane
+from paimark.tui.widgets.detail_strip import Fact
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
@@ -242,7 +243,7 @@ def test_a_text_that_would_look_like_another_value_is_in_quotes(warehouse: Path)
     for text, quoted in texts.items():
         row = DiffRow("changed", {"id": text}, {"note": None}, {"note": text}, ("note",))
         assert in_short(row) == f"note: null -> {quoted}"
-        assert ("note in snapshot.2", quoted) in shown.facts_of(difference, row).facts
+        assert Fact("note in snapshot.2", quoted, text) in shown.facts_of(difference, row).facts
         assert as_fields(row, has_key=True)["changes"] == {"note": {"old": None, "new": text}}
 
 

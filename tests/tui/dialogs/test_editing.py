@@ -20,7 +20,7 @@ from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.dialogs.editing.staging import Staging
 from paimark.tui.dialogs.editing.target import target_of_result
-from paimark.tui.query.peeking import Peeking
+from paimark.tui.dialogs.peek import Peeking
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.records.sources import GridColumn, tuples
 from paimark.tui.session import Session, Target

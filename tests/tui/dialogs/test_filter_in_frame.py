@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from textual.app import ComposeResult
-
 from paimark.core.errors import Refused
 from paimark.core.travel.diff.diff import Difference
 from paimark.tui.dialogs.dialog import Dialog
@@ -19,12 +17,13 @@ from tests.tui.driving import at_events
 
 
 class Listed(Dialog[None]):
-    def compose(self) -> ComposeResult:
-        grid = RecordGrid([GridColumn("name")])
-        with self.framed("three names"):
-            yield grid
-        grid.show(tuples([("one",), ("t[red]wo",), ("three",)]))
-        self.set_focus(grid)
+    def __init__(self) -> None:
+        self._grid = RecordGrid([GridColumn("name")])
+        super().__init__("three names", self._grid)
+
+    def on_mount(self) -> None:
+        self._grid.show(tuples([("one",), ("t[red]wo",), ("three",)]))
+        self.set_focus(self._grid)
 
 
 async def test_the_filter_is_in_the_frame_as_long_as_it_hides_rows(warehouse: Path) -> None:

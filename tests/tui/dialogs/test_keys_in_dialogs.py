@@ -5,21 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from textual.app import ComposeResult
-
 from paimark.tui.app import _scopes
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.running_change import RunningChange
 from tests.tui.driving import at_events, at_orders
 
 OF_THE_TERMINAL = {"app.mouse": "M", "app.suspend": "ctrl+z", "app.redraw": "ctrl+l"}
-
-
-class OneKeyBar(Dialog[None]):
-    def compose(self) -> ComposeResult:
-        with self.framed("keys"):
-            yield KeyBar()
 
 
 class Writing:
@@ -41,14 +32,14 @@ async def test_ctrl_z_says_in_a_dialog_that_a_change_is_being_written(warehouse:
 
 async def test_the_mouse_is_switched_in_a_dialog(warehouse: Path) -> None:
     async with at_events(warehouse) as console:
-        await console.app.push_screen(OneKeyBar())
+        await console.app.push_screen(Dialog[None]("keys"))
         await console.press("M")
         await console.sees("The mouse is o")
 
 
 async def test_help_of_a_dialog_lists_the_keys_of_the_terminal(warehouse: Path) -> None:
     async with at_events(warehouse, (100, 40)) as console:
-        await console.app.push_screen(OneKeyBar())
+        await console.app.push_screen(Dialog[None]("keys"))
         await console.press("question_mark")
         await console.sees("back to the shell", "draw the screen again", "switch the mouse")
 

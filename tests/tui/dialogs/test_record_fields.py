@@ -12,16 +12,16 @@ from paimark.tui.dialogs.record import RecordScreen, as_json, cell_of, is_foldab
 from paimark.tui.panes.snapshots import snapshot_facts
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.tabs import Tab
-from paimark.tui.widgets.detail_strip import Detail, described
+from paimark.tui.widgets.detail_strip import Detail, Fact, described
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_orders, sitting
 
 FIELDS = (
-    ("order_id", "7\x1b[2J"),
-    ("payload", '{"price":1.10,"lines":["Main St"]}'),
-    ("customer_address_of_shipping_line_2", "x" * 30_000),
+    Fact("order_id", "7\x1b[2J"),
+    Fact("payload", '{"price":1.10,"lines":["Main St"]}'),
+    Fact("customer_address_of_shipping_line_2", "x" * 30_000),
 )
 
 
@@ -95,13 +95,13 @@ async def test_the_keys_of_a_dialog_are_listed_all(tmp_path: Path) -> None:
 def test_a_cell_is_its_value_and_two_columns_of_one_name_are_copied_both() -> None:
     grid = RecordGrid([GridColumn("id"), GridColumn("doc")], cells=True)
     assert cell_of(grid) is None
-    assert '"id_2": "2"' in as_json(Detail("row 1", (("id", "1"), ("id", "2"))))
+    assert '"id_2": "2"' in as_json(Detail("row 1", (Fact("id", "1"), Fact("id", "2"))))
 
 
 def test_a_record_is_copied_with_values_and_not_with_their_texts() -> None:
     """A null is no text, and a number is one, as in the JSON of the command."""
-    facts = (("id", "1"), ("name", "null"), ("price", "0.5"), ("blob", "61"), ("word", "null"))
-    copied = as_json(Detail("row 1", facts, values=(1, None, Decimal("0.5"), b"a", "null")))
+    values = {"id": 1, "name": None, "price": Decimal("0.5"), "blob": b"a", "word": "null"}
+    copied = as_json(Detail("row 1", tuple(Fact.cell(*each) for each in values.items())))
     assert json.loads(copied) == {"id": 1, "name": None, "price": "0.5", "blob": "YQ==", "word": "null"}
 
 

@@ -35,22 +35,20 @@ from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.editing.edit_screen import EditScreen
 from paimark.tui.dialogs.editing.target import EditTarget
-from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.dialogs.grid_columns import ColumnsScreen
-from paimark.tui.dialogs.help import HelpScreen
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
-from paimark.tui.dialogs.path_screen import PathScreen
-from paimark.tui.dialogs.peek import PeekScreen
+from paimark.tui.dialogs.path_screen import ExportScreen, PathScreen
+from paimark.tui.dialogs.peek import Peeking, PeekScreen
 from paimark.tui.dialogs.pick import HistoryScreen, PickDialog, PickOne
 from paimark.tui.dialogs.plan_dialog import PlanDialog
 from paimark.tui.dialogs.record import RecordScreen
 from paimark.tui.query.drafts import QueryExecution
-from paimark.tui.query.peeking import Peeking
 from paimark.tui.records.sources import GridColumn, tuples
 from paimark.tui.screens.browse import BrowseScreen
+from paimark.tui.screens.help import HelpScreen
 from paimark.tui.screens.jobs import JobsScreen
 from paimark.tui.session import Session, Target
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.lines import Backdrop
 from paimark.tui.work.engine_room import EngineRoom
@@ -114,7 +112,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ),
     PickOne: lambda session, place: PickOne("Which?", "its name", {"one": 1}),
     PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),
-    RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (("id", "1"),))),
+    RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (Fact("id", "1"),))),
 }
 
 

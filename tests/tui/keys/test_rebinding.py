@@ -17,10 +17,10 @@ from paimark.core.config import OwnCommand, Settings
 from paimark.core.errors import UsageError
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.app import _scopes, run
-from paimark.tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
 from paimark.tui.keys.bindings import Scope
 from paimark.tui.keys.rebinding import first_keys, keymap_of, keys_of
 from paimark.tui.named_keys import take_keys
+from paimark.tui.own_commands import bindings_of, ready_commands, require_free_keys
 from paimark.tui.records.marks import Mark, marked_words
 from paimark.tui.widgets.key_bar import written
 from tests.tui.driving import at_orders

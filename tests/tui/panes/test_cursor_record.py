@@ -12,7 +12,7 @@ import pytest
 from paimark.core.figures import clock_time
 from paimark.tui.panes.pane import PaneRows
 from paimark.tui.panes.tags import TagRows, TagsPane
-from paimark.tui.session import Target
+from paimark.tui.session import Opened
 from paimark.tui.work.background import ThreadReport
 from tests.conftest import ORDERS
 from tests.paimon import commit
@@ -217,9 +217,9 @@ async def test_a_late_answer_of_a_table_left_behind_counts_for_nothing(
         tags = console.app.query_one(TagsPane)
         read = tags.read
 
-        def late(target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
+        def late(opened: Opened, report: ThreadReport[PaneRows[TagRows]]) -> None:
             answer.wait(10)
-            read(target, report)
+            read(opened, report)
 
         monkeypatch.setattr(tags, "read", late)
         tags.reload()

@@ -43,6 +43,16 @@ async def test_tags_branches_and_savepoints_made_elsewhere_show_beside_the_snaps
         await console.loses("elsewhere")
 
 
+async def test_names_that_the_tree_leaves_out_are_told(warehouse: Path) -> None:
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console)
+        (warehouse / "shop.db/\x1b").mkdir()
+        (warehouse / "\x07.db").mkdir()
+        await console.sees(r" ! left out: '\x1b'", r"! left out: '\x07.db'")
+        (warehouse / "shop.db/\x1b").rmdir()
+        await console.loses("x1b")
+
+
 async def test_ages_go_on_while_nothing_else_changes(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,7 @@ from textual.widgets import Input
 
 from paimark.core.errors import Cancelled, NotFound, Refused, Unavailable
 from paimark.core.spark.protocol import Failed
-from paimark.tui.dialogs.export import ExportScreen
-from paimark.tui.dialogs.path_screen import PathScreen
+from paimark.tui.dialogs.path_screen import ExportScreen, PathScreen
 from paimark.tui.query.exporting import batches_of, write_file
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.terminal.other_programs import edited

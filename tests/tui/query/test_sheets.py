@@ -100,9 +100,9 @@ async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(w
         await console.press("ctrl+o")
         await console.sees("Statements run before")
         await console.press("ctrl+c")
-        assert first.result.cancelling is None
+        assert not first.result.is_cancelling
         await console.press("escape", "ctrl+c")
-        assert running.cancelling is not None
+        assert running.is_cancelling
         await console.press("ctrl+pageup", "ctrl+g")
         await console.sees("Its statement is still running")
         running.take(Finished(rows=1, truncated=False, seconds=0.1))

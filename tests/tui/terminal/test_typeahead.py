@@ -20,11 +20,11 @@ from paimark.core.travel.diff.diff import Difference, make_difference
 from paimark.tui.console import Console
 from paimark.tui.dialogs import plan_dialog
 from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
+from paimark.tui.dialogs.peek import Peeking
 from paimark.tui.dialogs.plan_dialog import PlanDialog
 from paimark.tui.opening import Opening
 from paimark.tui.panes.query import QueryPane
 from paimark.tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
-from paimark.tui.query.peeking import Peeking
 from paimark.tui.query.sql_files import SqlFile, read_sql
 from paimark.tui.session import Opened, Session, Target
 from paimark.tui.widgets.clean_input import FilterLine

@@ -9,8 +9,9 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.records.sources import GridColumn, Records, tuples
-from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
+from paimark.tui.widgets.grid.columns import Columns
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import ThreadResult
 

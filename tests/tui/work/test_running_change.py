@@ -15,7 +15,7 @@ from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.tui.session import Session
 from paimark.tui.work.engine_room import EngineRoom
-from paimark.tui.work.spark_work import PATIENCE, Cancelling
+from paimark.tui.work.spark_work import PATIENCE, SparkCaller
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
@@ -121,14 +121,15 @@ class Room(EngineRoom):
 
 def test_a_warm_spark_is_ended_only_by_who_was_told() -> None:
     room, now = Room(), 100.0
-    cancelling = Cancelling(room, clock=lambda: now)
+    caller = SparkCaller(clock=lambda: now)
+    caller.press_cancel(room)
     now += PATIENCE - 1
-    cancelling.press()
-    assert "".join(text for text, _ in cancelling.line) == "cancelling  4 s"
+    caller.press_cancel(room)
+    assert "".join(text for text, _ in caller.cancel_line) == "cancelling  4 s"
     assert room.asked == ["cancel"]
     now += 3
-    assert "ctrl+c again ends Spark, and its temporary views" in cancelling.line[-1][0]
-    cancelling.press()
-    cancelling.press()
+    assert "ctrl+c again ends Spark, and its temporary views" in caller.cancel_line[-1][0]
+    caller.press_cancel(room)
+    caller.press_cancel(room)
     assert room.asked == ["cancel", "kill"]
-    assert cancelling.line[0][0].strip() == "ending Spark"
+    assert caller.cancel_line[0][0].strip() == "ending Spark"

@@ -26,7 +26,7 @@ from paimark.core.figures import counted
 from paimark.core.regular_files import open_regular
 from paimark.core.table.layout import TablePath
 from paimark.tui.records.sources import GridColumn
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.paint import GAP, GUTTER, measure
 
 # Each key takes some hundred bytes of memory. More keys are a task for a script.
@@ -279,8 +279,9 @@ def conflict_columns(choosing: Choosing, width: int) -> list[GridColumn]:
 
 def conflict_detail(conflict: Conflict, sides: Sequence[str]) -> Detail:
     """All values of a key in conflict; `sides` are the header's."""
-    values = tuple(NO_ROW if value is None else value for _, value in conflict.named(sides))
-    return Detail(f"key {conflict.key_text}", tuple(conflict.facts(sides)), values=values)
+    both = zip(conflict.facts(sides), conflict.named(sides), strict=True)
+    facts = (Fact(name, text, NO_ROW if value is None else value) for (name, text), (_, value) in both)
+    return Detail(f"key {conflict.key_text}", tuple(facts))
 
 
 def _columns(choosing: Choosing, most_of_names: int, most_of_sides: int) -> list[GridColumn]:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.actions.context import Context, Counting
@@ -33,7 +32,6 @@ from paimark.tui.session import Session
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.spark_work import SparkWork
 
@@ -86,7 +84,8 @@ class ConflictsScreen(Dialog[str | None]):
     ) -> None:
         """`of` names the branch that is merged, or the repair. `file` is an existing file of these conflicts;
         without it the console keeps one."""
-        super().__init__()
+        self._grid = RecordGrid()
+        super().__init__(f"{table.full_name}: conflicts of {of}{self.WITH}", self._grid)
         self._session = session
         self._table = table
         self._of = of
@@ -97,17 +96,9 @@ class ConflictsScreen(Dialog[str | None]):
         self._far = ""
         self._choosing: Choosing | None = None
         self._columns: list[GridColumn] = []
-        self._grid = RecordGrid()
-        self._bar = KeyBar()
-
-    def compose(self) -> ComposeResult:
-        with self.framed(f"{self._table.full_name}: conflicts of {self._of}{self.WITH}"):
-            yield self._grid
-            yield self._bar
 
     def on_mount(self) -> None:
         self._looking: Slot[Choosing] = Slot(self.app, "conflicts", self._take, self._failed)
-        self._keeping: Slot[str] = Slot(self.app, "kept choices", lambda file: None, self._not_kept)
         self._saving: Slot[str] = Slot(self.app, "choices", self._saved, self._not_saved)
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
@@ -201,7 +192,7 @@ class ConflictsScreen(Dialog[str | None]):
             main, branch = key("conflicts.row_main", "M"), key("conflicts.row_branch", "B")
             neither = key("conflicts.row_neither", "N")
             these = f"{main}, {branch} or {neither}"
-            self._bar.say(f"These rows differ in no column: {these} choose the row", "warn")
+            self.bar.say(f"These rows differ in no column: {these} choose the row", "warn")
             return
         header = choosing.header
         words = {f"{column} {header.as_in(side)}, wherever it differs": side for side in header.sides}
@@ -238,14 +229,14 @@ class ConflictsScreen(Dialog[str | None]):
         assert self._choosing is not None
         header = self._choosing.header
         self._show()
-        self._bar.say(f"{what}: {header.as_in(word) if word else _NOBODY}", "good")
+        self.bar.say(f"{what}: {header.as_in(word) if word else _NOBODY}", "good")
 
     def action_next(self) -> None:
         choosing = self._choosing
         assert choosing is not None
         line = choosing.next_undecided(self._grid.index or 0)
         if line is None:
-            self._bar.say(f"Every key is decided: {key('dialog.close', 'esc')} closes", "good")
+            self.bar.say(f"Every key is decided: {key('dialog.close', 'esc')} closes", "good")
             return
         if self._grid.order.text or self._grid.order.column is not None:
             # A filter may hide the line, and in another order it is not the next.
@@ -308,19 +299,17 @@ class ConflictsScreen(Dialog[str | None]):
     def _save_meanwhile(self) -> None:
         choosing = self._choosing
         if choosing is not None and choosing.has_changed and not self._is_saving:
-            self._keeping.ask(lambda report: self._save(choosing, report))
+            self._saving.ask(lambda report: self._save(choosing, report))
 
     def _saved(self, file: str) -> None:
-        # Another dialog may have opened over this one: then this one stays, and can be closed again.
-        self._is_saving = False
-        self.dismiss(file)
+        if self._is_saving:
+            # Another dialog may have opened over this one: then this one stays, and can be closed again.
+            self._is_saving = False
+            self.dismiss(file)
 
     def _not_saved(self, error: PaimarkError) -> None:
         self._is_saving = False
-        self._not_kept(error)
-
-    def _not_kept(self, error: PaimarkError) -> None:
-        self._bar.say(f"{error.message}: nothing is lost while this is open", "bad")
+        self.bar.say(f"{error.message}: nothing is lost while this is open", "bad")
 
     def on_unmount(self) -> None:
         if self._choosing is not None:

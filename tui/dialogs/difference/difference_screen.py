@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
@@ -27,7 +26,6 @@ from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.theme import Line
 from paimark.tui.widgets.frame import follow_size
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.widgets.query_status import QueryStatus, problem
 from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import EngineRoom
@@ -49,7 +47,6 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
 
     DEFAULT_CSS = """
     DifferenceScreen > Vertical { height: 100%; max-width: 100%; width: 100%; }
-    DifferenceScreen QueryStatus { height: 1; }
     DifferenceScreen #both { height: 1fr; }
     DifferenceScreen #choices { width: 34; height: 1fr; }
     DifferenceScreen #rows { width: 1fr; height: 1fr; }
@@ -95,9 +92,13 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         accept: Callable[[Difference], str],
     ) -> None:
         """`look_up` is called in a thread; `accept` returns why its result may not be shown, or nothing."""
-        super().__init__()
+        self._head, self._state = QueryStatus(), QueryStatus()
+        self._choices = RecordGrid(shown.CHOICE_COLUMNS, only_words=True, at_edge=self._at_edge)
+        self._grid = PageGrid(self._reorder, self._at_edge)
+        # Each in a container: a grid takes all of the width, and has its filter below it.
+        both = Vertical(self._choices, id="choices"), Vertical(self._grid, id="rows")
+        super().__init__(f"Difference of {title}", self._head, Horizontal(*both, id="both"), self._state)
         self._room = room
-        self._title = title
         self._look_up, self._accept = look_up, accept
         self._looked_up: Difference | None = None
         self._spark: SparkWork | None = None
@@ -109,22 +110,6 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         self._rows: Sequence[DiffRow] = ()
         self._marked: Marked = {}
         self._problem: PaimarkError | None = None
-        self._head = QueryStatus()
-        self._state = QueryStatus()
-        self._choices = RecordGrid(shown.CHOICE_COLUMNS, only_words=True, at_edge=self._at_edge)
-        self._grid = PageGrid(self._reorder, self._at_edge)
-
-    def compose(self) -> ComposeResult:
-        with self.framed(f"Difference of {self._title}"):
-            yield self._head
-            with Horizontal(id="both"):
-                # Each in a container: a grid takes all of the width, and has its filter below it.
-                with Vertical(id="choices"):
-                    yield self._choices
-                with Vertical(id="rows"):
-                    yield self._grid
-            yield self._state
-            yield KeyBar()
 
     def on_mount(self) -> None:
         follow_size(self)
@@ -366,7 +351,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
             self.app.post_message(Copied(shown.copied(row)))
 
     async def action_export(self) -> None:
-        from paimark.tui.dialogs.export import ExportScreen
+        from paimark.tui.dialogs.path_screen import ExportScreen
 
         if self._refuses():
             return

@@ -18,7 +18,7 @@ from paimark.tui.formats import whole_text
 from paimark.tui.query.asking import EXACT
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.theme import Line
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 
 # How many rows are read at a time.
 PAGE_ROWS = 500
@@ -125,9 +125,9 @@ def facts_of(difference: Difference, row: DiffRow) -> Detail:
     if row.times > 1:
         values.append(("times", row.times))
     values += same.items()
-    facts = tuple((name, _text(value)) for name, value in values)
+    facts = tuple(Fact(name, _text(value), value) for name, value in values)
     title = " ".join(_text(value) for value in row.key.values())
-    return Detail(f"{row.change} row {title}".strip(), facts, values=tuple(value for _, value in values))
+    return Detail(f"{row.change} row {title}".strip(), facts)
 
 
 def copied(row: DiffRow) -> str:

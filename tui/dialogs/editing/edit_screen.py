@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.core.actions.plan import Outcome
@@ -21,15 +20,13 @@ from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.editing.staging import Staging
 from paimark.tui.dialogs.editing.target import EditTarget, read_again
 from paimark.tui.keymap import hidden
-from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.records.sources import GridColumn, RowSource
 from paimark.tui.session import Session
 from paimark.tui.widgets.clean_input import AskLine
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.key_bar import KeyBar
 from paimark.tui.work.background import Slot
 
 
@@ -48,10 +45,7 @@ def open_editing(
         screen = EditScreen(session, target, names, columns, rows, (index or 0, grid.column or 0))
         await app.push_screen(screen, lambda outcome: None if outcome is None else closed(outcome))
 
-    def failed(error: PaimarkError) -> None:
-        app.post_message(StatusShown(clean_text(error.said), "warn"))
-
-    Slot(app, "edited rows", opened, failed).ask(lambda report: report(find()))
+    Slot(app, "edited rows", opened).ask(lambda report: report(find()))
 
 
 class EditScreen(Dialog[Outcome | None]):
@@ -81,24 +75,18 @@ class EditScreen(Dialog[Outcome | None]):
         at: tuple[int, int],
     ) -> None:
         """`at` is the row and column to begin with."""
-        super().__init__()
-        self._session, self._target, self._at = session, target, at
         self._staging = Staging(
             target.schema, names, rows, rows.zone if isinstance(rows, ArrowRows) else None
         )
-        self._columns = columns
         self._grid = RecordGrid(frozen=1, cells=True, sign=self._staging.sign)
-        self._bar = KeyBar()
+        super().__init__("", self._grid)
+        self._session, self._target, self._at = session, target, at
+        self._columns = columns
 
     @property
     def staged(self) -> int:
         """The number of rows whose edits would be lost with this."""
         return self._staging.count
-
-    def compose(self) -> ComposeResult:
-        with self.framed(""):
-            yield self._grid
-            yield self._bar
 
     def on_mount(self) -> None:
         self._show(self._at[0])
@@ -121,7 +109,7 @@ class EditScreen(Dialog[Outcome | None]):
         try:
             act()
         except PaimarkError as error:
-            self._bar.say(clean_text(error.said), "warn")
+            self.bar.say(clean_text(error.said), "warn")
             return False
         self._show(self._grid.index or 0)
         return True
@@ -132,7 +120,7 @@ class EditScreen(Dialog[Outcome | None]):
         if row is None or column is None:
             return None
         if reason := self._staging.why_not(row, column):
-            self._bar.say(clean_text(reason), "warn")
+            self.bar.say(clean_text(reason), "warn")
             return None
         return row, column
 
@@ -171,19 +159,16 @@ class EditScreen(Dialog[Outcome | None]):
 
         if self.staged:
             title = counted(self.staged, "edited row")
-            await self.app.push_screen(RecordScreen(Detail(title, tuple(self._staging.facts))))
+            facts = tuple(Fact(*each) for each in self._staging.facts)
+            await self.app.push_screen(RecordScreen(Detail(title, facts)))
         else:
-            self._bar.say("There is no edit yet", "warn")
+            self.bar.say("There is no edit yet", "warn")
 
     async def action_plan(self) -> None:
         if not self.staged:
-            self._bar.say("There is no edit yet", "warn")
+            self.bar.say("There is no edit yet", "warn")
             return
-
-        def failed(error: PaimarkError) -> None:
-            self._bar.say(clean_text(error.said), "warn")
-
-        Slot(self.app, "plan of edits", self._plan, failed).ask(
+        Slot(self.app, "plan of edits", self._plan).ask(
             lambda report: report(read_again(self._session.context, self._target))
         )
 

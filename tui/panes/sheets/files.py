@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 
 from textual.widget import Widget
 
@@ -11,7 +12,7 @@ from paimark.core.errors import PaimarkError
 from paimark.core.figures import size
 from paimark.tui.messages import StatusShown
 from paimark.tui.panes.sheets.sheet import QuerySheet
-from paimark.tui.query.sql_files import Changed, SqlFile, full_path, read_sql, write_sql
+from paimark.tui.query.sql_files import Changed, SqlFile, read_sql, write_sql
 from paimark.tui.work.background import Slot
 
 # The result of a thread; `Changed` if it wrote nothing, because the file holds another text.
@@ -29,21 +30,19 @@ class SheetFiles:
         self._reading: Slot[SqlFile] = Slot(app, "open", self._read, self._failed)
         self._writing: Slot[_Saved] = Slot(app, "save", self._written, self._failed)
         self._sheet: QuerySheet | None = None
-        self._text = ""
 
     async def ask_open(self) -> None:
         from paimark.tui.dialogs.path_screen import PathScreen
 
-        def chosen(typed: str | None) -> None:
-            if typed is not None:
-                self.open(typed)
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self.open(path)
 
         screen = PathScreen("Open a .sql file", exists=True, text=self._directory)
         await self._pane.app.push_screen(screen, chosen)
 
-    def open(self, typed: str) -> None:
+    def open(self, path: Path) -> None:
         """Read a file, and show it on a sheet."""
-        path = full_path(typed)
         self._reading.ask(lambda report: report(read_sql(path)))
 
     @property
@@ -66,22 +65,21 @@ class SheetFiles:
         elif not sheet.has_unsaved:
             self._say(f"{sheet.draft.file.name} holds this text already", "")
         else:
-            self._write(sheet, str(sheet.draft.file.path), sheet.draft.file.data)
+            self._write(sheet, sheet.draft.file.path, sheet.draft.file.data)
 
     async def ask_save(self, sheet: QuerySheet) -> None:
         """Ask for a file, and save a sheet to it; ask again before an existing file is overwritten."""
         from paimark.tui.dialogs.path_screen import PathScreen
 
-        def chosen(typed: str | None) -> None:
-            if typed is not None:
-                self._write(sheet, typed, None)
+        def chosen(path: Path | None) -> None:
+            if path is not None:
+                self._write(sheet, path, None)
 
         text = self._directory if sheet.draft.file is None else str(sheet.draft.file.path)
         await self._pane.app.push_screen(PathScreen("Save the query", exists=False, text=text), chosen)
 
-    def _write(self, sheet: QuerySheet, typed: str, over: bytes | None) -> None:
-        path, text = full_path(typed), sheet.editor.text
-        self._sheet, self._text = sheet, text
+    def _write(self, sheet: QuerySheet, path: Path, over: bytes | None) -> None:
+        self._sheet, text = sheet, sheet.editor.text
 
         def work() -> _Saved:
             try:
@@ -104,10 +102,10 @@ class SheetFiles:
         """Ask whether to overwrite a file: it exists already, or has changed since it was read."""
         from paimark.tui.dialogs.confirm import ConfirmScreen
 
-        sheet, path = self._sheet, str(changed.path)
+        sheet, path = self._sheet, changed.path
         if sheet is None:
             return
-        is_own = sheet.draft.file is not None and str(sheet.draft.file.path) == path
+        is_own = sheet.draft.file is not None and sheet.draft.file.path == path
         question = f"{path} was changed by somebody since." if is_own else f"{path} is there already."
         dialog = ConfirmScreen(
             question,
@@ -117,7 +115,7 @@ class SheetFiles:
         )
         await self._pane.app.push_screen(dialog, partial(self._agreed, sheet, path, changed.data))
 
-    def _agreed(self, sheet: QuerySheet, path: str, data: bytes, agreed: bool | None) -> None:
+    def _agreed(self, sheet: QuerySheet, path: Path, data: bytes, agreed: bool | None) -> None:
         # Overwrite only the text that was there when the question was asked.
         if agreed:
             self._write(sheet, path, data)

@@ -19,8 +19,15 @@ from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, run_key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.running import SheetRuns
-from paimark.tui.panes.sheets.sheet_job import SheetJob, SheetName
-from paimark.tui.panes.sheets.sheet_text import SheetExports, SheetText, narrowed, row_detail, row_text
+from paimark.tui.panes.sheets.sheet_parts import (
+    SheetExports,
+    SheetJob,
+    SheetName,
+    SheetText,
+    narrowed,
+    row_detail,
+    row_text,
+)
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.query.completion import Completing
 from paimark.tui.query.drafts import Texts, history_path, keep_statement, read_history
@@ -60,7 +67,7 @@ class QuerySheet(Column):
     QuerySheet SqlEditor { height: 7; padding: 0 1; background: $surface; }
     .-short QuerySheet SqlEditor { height: 5; }
     .-tiny QuerySheet SqlEditor { height: 3; }
-    QuerySheet QueryStatus { height: 1; background: $raised; }
+    QuerySheet QueryStatus { background: $raised; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -408,16 +415,13 @@ class QuerySheet(Column):
         [label] = tables
         rows = [dict(zip(result.names, result.rows.row(index), strict=True)) for index in indexes]
 
-        def failed(error: PaimarkError) -> None:
-            self.post_message(StatusShown(error.said, "warn"))
-
         async def prepare(sql: str) -> None:
             await self._prepare_somewhere(sql)
             # Whoever presses the key twice does not write it into the statement.
             if self.screen.focused is not None:
                 self.screen.set_focus(self.screen.focused.query_ancestor(QuerySheet).grid)
 
-        Slot(self.app, "row's history", prepare, failed).ask(lambda report: report(made(label, rows)))
+        Slot(self.app, "row's history", prepare).ask(lambda report: report(made(label, rows)))
 
     def action_change(self) -> None:
         from paimark.tui.dialogs.editing.edit_screen import open_editing

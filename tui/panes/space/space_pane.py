@@ -6,7 +6,6 @@ import time
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 
 from paimark.core.actions.declared.kinds import RowVersion
@@ -19,18 +18,18 @@ from paimark.core.table.operations import log_entries
 from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import cancel_key, key
-from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
 from paimark.tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
 from paimark.tui.records.row_actions import RowActions
 from paimark.tui.records.sources import GridColumn
-from paimark.tui.session import Session, Target
+from paimark.tui.session import Opened, Session, Target
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.scroll_lines import wrap_line
-from paimark.tui.widgets.lines import Lines
+from paimark.tui.widgets.lines import FittingLines
 from paimark.tui.work.background import ThreadReport
 
 # A count that took longer is not repeated automatically.
@@ -84,30 +83,27 @@ class SpacePane(RecordPane[SpaceRows]):
         else:
             self._requested = None
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[SpaceRows]]) -> None:
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[SpaceRows]]) -> None:
         counting, began = self._counting, time.monotonic()
-        opened, files = self.session.open(target), self.session.files
+        table, main = opened.root.table, opened.of_main.root
         if self.loaded is None:
-            main = self.session.open(Target(target.table)).root
-            report(PaneRows(opened, SpaceRows.of_first(main, first_figure(files, main)), None))
-        fingerprint = self._fingerprint(target, self._heads.read)
+            report(PaneRows(opened, SpaceRows.of_first(main, first_figure(self.session.files, main)), None))
+        fingerprint = self.fingerprint(opened)
         with cancellable(counting):
             measured = space(
                 self.session.context,
-                target.table,
-                target.branch,
+                table,
+                opened.target.branch,
                 lambda line: report.meanwhile(lambda: self._show_sums(line)),
             )
         self._took = time.monotonic() - began
-        report(PaneRows(opened, SpaceRows.of_report(target.table, measured), fingerprint))
+        report(PaneRows(opened, SpaceRows.of_report(table, measured), fingerprint))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        return self._fingerprint(target, self._heads.check)
-
-    def _fingerprint(self, target: Target, heads: ReadHeads) -> Hashable:
-        main = self.session.open(Target(target.table))
-        operations = len(log_entries(self.session.files, target.table))
-        return heads(self.session.files, main), main.lineage.latest_id(), tags_fingerprint(main), operations
+    def fingerprint(self, opened: Opened) -> Hashable:
+        main = opened.of_main
+        operations = len(log_entries(self.session.files, main.target.table))
+        heads = self._heads.fingerprint(self.session.files, main)
+        return heads, main.lineage.latest_id(), tags_fingerprint(main), operations
 
     def take(self, loaded: PaneRows[SpaceRows]) -> None:
         super().take(loaded)
@@ -190,14 +186,12 @@ def _again() -> str:
     return f"{key('browse.refresh', 'r')} counts again"
 
 
+# In lines.
 _MOST = 3
-_UNKNOWN_WIDTH = 80
 
 
-class Summary(Lines):
-    """A widget as high as its text."""
-
-    DEFAULT_CSS = "Summary { height: 1; }"
+class Summary(FittingLines):
+    """What the rows come to."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -205,14 +199,7 @@ class Summary(Lines):
 
     def say(self, *lines: Line) -> None:
         self._said = lines
-        height = len(self.lines(self.size.width or _UNKNOWN_WIDTH))
-        if self.styles.height is None or self.styles.height.value != height:
-            self.styles.height = height
         self.update_lines()
-
-    def on_resize(self, event: events.Resize) -> None:
-        super().on_resize(event)
-        self.say(*self._said)
 
     def lines(self, width: int) -> Sequence[Line]:
         wrapped = [each for line in self._said for each in wrap_line([(" ", ""), *line], width)]

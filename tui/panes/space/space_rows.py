@@ -20,7 +20,7 @@ from paimark.tui.records.row_actions import (
     why_not_saved,
 )
 from paimark.tui.records.sources import GridColumn, RecordKey, Records
-from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.detail_strip import Detail, Fact
 
 SpaceLine = SpaceRow | BucketRow
 
@@ -179,25 +179,25 @@ def _nothing(action: str) -> RowActions | None:
 def detail_of(line: SpaceLine, report: SpaceReport | None, *, is_counting: bool = False) -> Detail:
     if isinstance(line, BucketRow):
         return _detail_of_bucket(line, report)
-    facts = [("holds", f"{size(line.bytes)} in {counted(line.files, 'file')}")]
+    facts = [Fact("holds", f"{size(line.bytes)} in {counted(line.files, 'file')}")]
     if report is None:
-        return Detail(line.name, (*facts, ("alone", "being counted" if is_counting else "not counted")))
+        return Detail(line.name, (*facts, Fact("alone", "being counted" if is_counting else "not counted")))
     name = f"{delete_key()} frees" if line.kind in ("branch", "past", "tag", "savepoint") else "alone"
     alone = f"{size(line.alone_bytes)} in {counted(line.alone_files, 'file')}"
-    facts.append((name, alone if line.alone_files else "nothing: others need all of it"))
+    facts.append(Fact(name, alone if line.alone_files else "nothing: others need all of it"))
     if line.kind in _MEANING:
         meaning = _MEANING[line.kind].format(delete=delete_key(), palette=key("app.palette", ":"))
-        facts.append(("what", meaning))
+        facts.append(Fact("what", meaning))
     if line.is_part and line.kind == "tag":
-        facts.append(("part of", f"branch {line.branch}, whose row has these bytes too"))
+        facts.append(Fact("part of", f"branch {line.branch}, whose row has these bytes too"))
     return Detail(line.name, tuple(facts))
 
 
 def _detail_of_bucket(line: BucketRow, report: SpaceReport | None) -> Detail:
-    facts = [("holds", f"{size(line.bytes)} in {counted(line.files, 'data file')}")]
+    facts = [Fact("holds", f"{size(line.bytes)} in {counted(line.files, 'data file')}")]
     if report is not None:
         below = f"under {size(report.small_below)}, 70 % of target-file-size"
-        facts.append(("small", f"{counted(line.small, 'file')} {below}"))
+        facts.append(Fact("small", f"{counted(line.small, 'file')} {below}"))
     if line.level_0 is not None:
-        facts.append(("level 0", f"{counted(line.level_0, 'file')} that no compaction has taken yet"))
+        facts.append(Fact("level 0", f"{counted(line.level_0, 'file')} that no compaction has taken yet"))
     return Detail(line.name, tuple(facts))

@@ -21,7 +21,7 @@ from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
 from paimark.core.travel.times import HINT, read_spoken_time
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, unfilter_hint
-from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk, PaneRows
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import tags_fingerprint
@@ -43,7 +43,6 @@ from paimark.tui.session import Opened, Session, Target
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.clean_input import AskLine
 from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot, ThreadReport
 
 # The number of rows at first, and of more rows with each Enter on the last.
@@ -64,17 +63,12 @@ class Jump:
     message: str
 
 
-class TimelineGrid(RecordGrid):
-    """A grid without sorting: lanes only make sense in the order of time."""
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action not in ("sort", "reverse") and super().check_action(action, parameters)
-
-
 class TimelinePane(RecordPane[TimelineRows]):
     """Shows main's newest commits at once, then all lanes. It reads records only for shown rows."""
 
     TITLE = "Timeline"
+    # Lanes only make sense in the order of time.
+    SORTS: ClassVar[bool] = False
     ONE_ROOT: ClassVar[bool] = False
     SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
@@ -89,7 +83,6 @@ class TimelinePane(RecordPane[TimelineRows]):
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
-        self.grid = TimelineGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._view = View(_ROWS)
         self._go_to: LaneCommit | None = None
         self._heads = BranchHeads()
@@ -102,33 +95,32 @@ class TimelinePane(RecordPane[TimelineRows]):
             self._view, self._go_to = View(_ROWS), None
         super().aim(target)
 
-    def read(self, target: Target, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
+    def read(self, opened: Opened, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
         # The history is the same for every branch in view.
-        main, view = self.session.open(Target(target.table)), self._view
-        viewed = main if target.branch is None else self.session.open(target)
+        main, view, table = opened.of_main, self._view, opened.root.table
         if self.loaded is None:
-            report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
-        fingerprint = self._fingerprint(main, self._heads.read)
-        events, left_out = read_past_events(self.session.files, target.table)
-        scene = read_scene(self.session.files, target.table, main.root, events)
+            report(PaneRows(opened, TimelineRows(_newest_of_main(main)), None))
+        fingerprint = self._fingerprint(main)
+        events, left_out = read_past_events(self.session.files, table)
+        scene = read_scene(self.session.files, table, main.root, events)
         scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
         reader = RecordReader(self.session.files, scene)
         main_moved = self.loaded is not None and self.loaded.rows.woven.scene.main != scene.main
         if main_moved:
             view = unfolded_for(self.grid.cursor_key, view, scene, reader)
-        report(_woven(viewed, scene, reader, view, fingerprint, main_moved=main_moved))
+        report(_woven(opened, scene, reader, view, fingerprint, main_moved=main_moved))
 
-    def fingerprint(self, target: Target) -> Hashable:
-        main = self.session.open(Target(target.table))
+    def fingerprint(self, opened: Opened) -> Hashable:
+        main = opened.of_main
         ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = not ids or main.lineage.has_snapshot(ids[0])
-        return self._fingerprint(main, self._heads.check, oldest_left=oldest_left)
+        return self._fingerprint(main, oldest_left=oldest_left)
 
-    def _fingerprint(self, main: Opened, heads: ReadHeads, *, oldest_left: bool = True) -> Hashable:
+    def _fingerprint(self, main: Opened, *, oldest_left: bool = True) -> Hashable:
         files, table = self.session.files, main.target.table
         return (
-            heads(files, main),
+            self._heads.fingerprint(files, main),
             main.lineage.latest_id(),
             oldest_left,
             tags_fingerprint(main),

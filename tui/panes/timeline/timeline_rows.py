@@ -211,7 +211,7 @@ def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Ite
 
 def detail_of(row: Row | None, now_ms: int, counted_as: str) -> Detail:
     if row is None:
-        return Detail("older rows", ((key("pane.query", "enter"), "shows more of them"),))
+        return Detail("older rows", (Fact(key("pane.query", "enter"), "shows more of them"),))
     run, newest, oldest = row.run, row.newest, row.oldest
     facts = [Fact("branch", str(_branch(row)))]
     if run.is_folded:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-import msgspec
+from collections.abc import Sequence
 
 from paimark.core.figures import counted
 from paimark.core.text import distinct, width_of
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.named_keys import columns_key, key
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns
@@ -16,39 +15,6 @@ from paimark.tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_c
 NARROWEST, STEP = 3, 4
 # In cells. A wider column is of no use in a grid: the record shows a long text whole.
 WIDEST = 400
-
-
-class ColumnLayout(msgspec.Struct, frozen=True):
-    """A person's choices for a grid's columns, by column name, so that they apply to other rows, too.
-
-    `order` is empty until a column is moved, then it has the names of all columns; `widths` are in cells.
-    """
-
-    order: tuple[str, ...] = ()
-    hidden: frozenset[str] = frozenset()
-    widths: Mapping[str, int] = msgspec.field(default_factory=dict)
-
-    def in_order(self, names: Sequence[str]) -> list[int]:
-        """The indexes of these columns in display order; columns that `order` lacks come last."""
-        places = {name: place for place, name in enumerate(self.order)}
-        return sorted(range(len(names)), key=lambda index: places.get(names[index], len(places)))
-
-    def toggled(self, name: str) -> ColumnLayout:
-        """The layout with the column hidden, or shown again if it was hidden."""
-        return msgspec.structs.replace(self, hidden=self.hidden ^ {name})
-
-    def with_width(self, name: str, width: int | None) -> ColumnLayout:
-        """The layout with this width of a column; `None` is the width measured from its values."""
-        others = {each: cells for each, cells in self.widths.items() if each != name}
-        return msgspec.structs.replace(self, widths=others if width is None else {**others, name: width})
-
-    def moved(self, names: Sequence[str], name: str, to: str) -> ColumnLayout:
-        """The layout with the column `name` moved to the position of the column `to`."""
-        order = [names[index] for index in self.in_order(names)]
-        place = order.index(to)
-        order.remove(name)
-        order.insert(place, name)
-        return msgspec.structs.replace(self, order=tuple(order))
 
 
 class Columns:

@@ -21,11 +21,12 @@ from textual.message import Message
 from textual.strip import Strip
 
 from paimark.tui.keymap import GRID
+from paimark.tui.memory import ColumnLayout
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import unfilter_hint
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.arranging import Arranging, Cursor, Painter
-from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
+from paimark.tui.widgets.grid.columns import Columns
 from paimark.tui.widgets.grid.view import SortOrder, View
 from paimark.tui.widgets.lines import Painted
 
@@ -51,6 +52,7 @@ class RecordGrid(Painted, can_focus=True):
         frozen: int = 0,
         cells: bool = False,
         only_words: bool = False,
+        sorts: bool = True,
         at_edge: Callable[[Edge], None] = lambda edge: None,
         sign: Callable[[int], str] = lambda index: " ",
     ) -> None:
@@ -60,6 +62,7 @@ class RecordGrid(Painted, can_focus=True):
         self.order = SortOrder()
         self.shown_columns = Columns(columns, frozen, cells=cells)
         self._only_words = only_words or not head
+        self._sorts = sorts
         self._at_edge = at_edge
         self._sign = sign
         self._head = 1 if head else 0
@@ -278,6 +281,8 @@ class RecordGrid(Painted, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "whole_column":
             return self.shown_columns.cells
+        if action in ("sort", "reverse"):
+            return self._sorts
         return action != "choose_columns" or (self._head > 0 and len(self.columns) > 1)
 
     # Order

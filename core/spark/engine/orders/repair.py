@@ -31,8 +31,6 @@ def repair(session: EngineSession, order: Repair) -> TaskResult:
     target = replace(
         target_of(session, order),
         may_go_on=True,
-        lock=order.lock,
-        next_entry=order.next_entry,
         operation=order.operation,
         done=order.done,
     )

@@ -27,9 +27,9 @@ from paimark.core.spark.protocol import (
     WHOLE,
     Analyze,
     Ask,
+    Change,
     Compact,
     Reading,
-    Repair,
     TaskResult,
     Version,
     Write,
@@ -49,7 +49,7 @@ from paimark.core.travel.parse.statement import TableUse
 MOST_PARTITIONS = 10_000
 # If all versions together have no more rows and bytes of files, one task writes the result.
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
-Order = Ask | Write | Analyze | Repair
+Order = Ask | Change
 
 
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
@@ -80,18 +80,19 @@ def answers(
                 yield tuple(row for batch in reader for row in batch.column(0).to_pylist())
 
 
-def target_of(session: EngineSession, order: Write | Compact | Analyze | Repair) -> WriteTarget:
+def target_of(session: EngineSession, order: Change) -> WriteTarget:
     """The root whose rows an action changes, on the `head` that its order names."""
-    head = None if isinstance(order, Compact) else order.head
     return WriteTarget(
         *session.warehouse.address(parse_table_name(order.table).root(order.branch)),
         order.schema,
         follows_main=order.follows_main,
         commit_user=order.commit_user,
         note=order.note,
-        head=head,
-        known=Snapshot.from_json(head.encode(), "the order").id if head else 0,
+        head=order.head,
+        known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
         after_commit=None,
+        lock=order.lock,
+        next_entry=order.next_entry,
     )
 
 
@@ -99,13 +100,7 @@ def write(session: EngineSession, order: Write) -> TaskResult:
     """Make the commit; the result has no snapshot if there was nothing to write. Raises `Refused`."""
     spark, warehouse, views = session.spark, session.warehouse, session.views
     table = parse_table_name(order.table)
-    target = replace(
-        target_of(session, order),
-        overwrite=order.overwrite,
-        may_go_on=order.may_go_on,
-        lock=order.lock,
-        next_entry=order.next_entry,
-    )
+    target = replace(target_of(session, order), overwrite=order.overwrite, may_go_on=order.may_go_on)
     session.writes.require(target)
     if order.partitions_sql is not None or not order.overwrite:
         for each in kinds.merging_refusals(target.table_schema):

@@ -218,8 +218,8 @@ final class Clauses {
             }
             throw error;
         }
-        clause.time = read.expression;
-        clause.end = digits.end(read.stop);
+        clause.time = read.expression();
+        clause.end = digits.end(read.stop());
     }
 
     static Refused missing(Clause clause, int position) {

@@ -80,13 +80,5 @@ final class Grammar extends SparkSqlParser {
     }
 
     /** An expression, and the position of its last character. */
-    static final class Read {
-        final Expression expression;
-        final int stop;
-
-        Read(Expression expression, int stop) {
-            this.expression = expression;
-            this.stop = stop;
-        }
-    }
+    record Read(Expression expression, int stop) {}
 }

@@ -27,19 +27,25 @@ import org.apache.spark.sql.connector.write.RowLevelOperation.Command;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
 
 /** The write of a DELETE, UPDATE or MERGE: it gives what tasks wrote to a {@link TableWrite}, and commits nothing. */
-final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistributionAndOrdering {
+final class ChangeWrite implements DeltaWriteBuilder, DeltaWrite, DeltaBatchWrite, RequiresDistributionAndOrdering {
     private final ChangedTable target;
     private final FileStoreTable table;
     private final LogicalWriteInfo info;
     private final Command command;
     private final TouchedFiles touched;
 
-    private ChangeWrite(ChangedTable target, LogicalWriteInfo info, Command command, TouchedFiles touched) {
+    /** {@code touched} is null for a table with keys, and where rows are only added. */
+    ChangeWrite(ChangedTable target, LogicalWriteInfo info, Command command, TouchedFiles touched) {
         this.target = target;
         table = target.rows.table;
         this.info = info;
         this.command = command;
         this.touched = touched;
+    }
+
+    @Override
+    public DeltaWrite build() {
+        return this;
     }
 
     @Override
@@ -87,9 +93,10 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
     public DeltaWriterFactory createBatchWriterFactory(PhysicalWriteInfo physical) {
         PostponedBuckets postponed = !WrittenTable.fixesBuckets(table) ? null
                 : new PostponedBuckets(table, SparkContext.getOrCreate().defaultParallelism());
-        return new ChangeWriter.Factory(table, target.write.user(), info.schema(), info.rowIdSchema().orElse(null),
-                info.metadataSchema().orElse(null), postponed, touched != null && touched.marks,
-                command == Command.MERGE);
+        RowWriter.Factory rows = new RowWriter.Factory(table, target.write.user(),
+                Arrays.asList(info.schema().fieldNames()), Replacing.NOTHING, postponed, true);
+        return new ChangeWriter.Factory(table, rows, info.schema(), info.rowIdSchema().orElse(null),
+                info.metadataSchema().orElse(null), touched != null && touched.marks, command == Command.MERGE);
     }
 
     @Override
@@ -125,25 +132,5 @@ final class ChangeWrite implements DeltaWrite, DeltaBatchWrite, RequiresDistribu
         }
         Arrays.stream(told).filter(each -> each != null)
                 .forEach(each -> CommitFiles.deleteData(table, ((ChangeWriter.Told) each).messages));
-    }
-
-    static final class Builder implements DeltaWriteBuilder {
-        private final ChangedTable target;
-        private final LogicalWriteInfo info;
-        private final Command command;
-        private final TouchedFiles touched;
-
-        /** {@code touched} is null for a table with keys, and where rows are only added. */
-        Builder(ChangedTable target, LogicalWriteInfo info, Command command, TouchedFiles touched) {
-            this.target = target;
-            this.info = info;
-            this.command = command;
-            this.touched = touched;
-        }
-
-        @Override
-        public DeltaWrite build() {
-            return new ChangeWrite(target, info, command, touched);
-        }
     }
 }

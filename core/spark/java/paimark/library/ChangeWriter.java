@@ -1,7 +1,6 @@
 package paimark.library;
 
 import java.io.IOException;
-import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -20,7 +19,6 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.connector.write.DeltaWriter;
 import org.apache.spark.sql.connector.write.DeltaWriterFactory;
 import org.apache.spark.sql.connector.write.WriterCommitMessage;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 
 /** Writes what one task changes to files that no snapshot names yet. */
@@ -188,28 +186,8 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         }
     }
 
-    static final class Factory implements DeltaWriterFactory, Serializable {
-        private static final long serialVersionUID = 1L;
-
-        private final FileStoreTable table;
-        private final RowWriter.Factory rows;
-        private final StructType schema;
-        private final StructType ids;
-        private final StructType metadata;
-        private final boolean marks;
-        private final boolean isMerge;
-
-        Factory(FileStoreTable table, String user, StructType schema, StructType ids, StructType metadata,
-                PostponedBuckets postponed, boolean marks, boolean isMerge) {
-            this.table = table;
-            rows = new RowWriter.Factory(table, user, schema.fieldNames(), Replacing.NOTHING, postponed, true);
-            this.schema = schema;
-            this.ids = ids;
-            this.metadata = metadata;
-            this.marks = marks;
-            this.isMerge = isMerge;
-        }
-
+    record Factory(FileStoreTable table, RowWriter.Factory rows, StructType schema, StructType ids, StructType metadata,
+            boolean marks, boolean isMerge) implements DeltaWriterFactory {
         @Override
         public DeltaWriter<InternalRow> createWriter(int partition, long task) {
             return new ChangeWriter(this);

@@ -113,22 +113,11 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
         return new Factory(table.table, columns, ofFiles);
     }
 
-    static final class Factory implements PartitionReaderFactory {
-        private static final long serialVersionUID = 1L;
-
-        private final FileStoreTable table;
-        private final ChangeColumns columns;
-        private final org.apache.paimon.predicate.Predicate condition;
-
-        Factory(FileStoreTable table, ChangeColumns columns, org.apache.paimon.predicate.Predicate condition) {
-            this.table = table;
-            this.columns = columns;
-            this.condition = condition;
-        }
-
+    record Factory(FileStoreTable table, ChangeColumns columns, org.apache.paimon.predicate.Predicate condition)
+            implements PartitionReaderFactory {
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition partition) {
-            List<Split> splits = ((PackedSplits) partition).splits;
+            List<Split> splits = ((PackedSplits) partition).splits();
             return new PlacedRows(new SplitRows(table, columns.read, condition, false, splits), columns);
         }
     }

@@ -123,7 +123,7 @@ final class ChangedTable
     /** A MERGE that only inserts comes here. */
     @Override
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-        return new ChangeWrite.Builder(this, info, RowLevelOperation.Command.MERGE, null);
+        return new ChangeWrite(this, info, RowLevelOperation.Command.MERGE, null);
     }
 
     @Override

@@ -68,13 +68,13 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     public Table loadTable(Identifier wanted) throws NoSuchTableException {
         LakeName found = find(wanted);
         TableSchema schema = newest(found);
-        return found.system == null ? table(found, schema, states(found).latest(), "table") : system(found, schema, wanted);
+        return found.system() == null ? table(found, schema, states(found).latest(), "table") : system(found, schema, wanted);
     }
 
     @Override
     public Table loadTable(Identifier wanted, String version) throws NoSuchTableException {
         LakeName found = find(wanted);
-        if (found.system == null && version.startsWith(NOW)) {
+        if (found.system() == null && version.startsWith(NOW)) {
             return table(found, newest(found), states(found).version("snapshot." + version.substring(NOW.length())), "table");
         }
         return past(found, states(found).version(version), wanted);
@@ -90,19 +90,19 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     @Override
     public Table loadTable(Identifier wanted, Set<TableWritePrivilege> privileges) throws NoSuchTableException {
         LakeName found = find(wanted);
-        if (found.system != null) {
+        if (found.system() != null) {
             throw new UnsupportedOperationException(wanted + " is a system table: nobody writes to it");
         }
         writes.requireAllowed();
         TableSchema schema = newest(found);
         Snapshot state = states(found).latest();
-        FileStoreTable table = reads.open(found.path.toString(), found.branch, schema.toString(), true);
+        FileStoreTable table = reads.open(found.path().toString(), found.branch(), schema.toString(), true);
         return new LakeTarget(writes, found,
                 new ChangedTable(wanted.toString(), table, state, null, DefaultValues.of(schema)));
     }
 
     private Table past(LakeName found, Snapshot state, Identifier wanted) {
-        if (found.system != null) {
+        if (found.system() != null) {
             throw new IllegalArgumentException(wanted + " has no past: it lists what is there now");
         }
         return table(found, schemas(found).schema(state.schemaId()), state, "version");
@@ -110,15 +110,15 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
 
     private Table table(LakeName found, TableSchema schema, Snapshot state, String scope) {
         String snapshot = state == null ? "" : state.toJson();
-        boolean isRoot = found.isMain && found.branch != null;
-        return reads.table(found.path.toString(), found.branch, schema.toString(), snapshot, null, isRoot ? "root" : scope);
+        boolean isRoot = found.isMain() && found.branch() != null;
+        return reads.table(found.path().toString(), found.branch(), schema.toString(), snapshot, null, isRoot ? "root" : scope);
     }
 
     private Table system(LakeName found, TableSchema schema, Identifier wanted) throws NoSuchTableException {
-        if (found.system.equals("savepoints")) {
+        if (found.system().equals("savepoints")) {
             return ListedTable.savepoints(wanted.toString(), states(found));
         }
-        org.apache.paimon.table.Table listed = SystemTableLoader.load(found.system, reads.open(found.path.toString(), found.branch, schema.toString(), true));
+        org.apache.paimon.table.Table listed = SystemTableLoader.load(found.system(), reads.open(found.path().toString(), found.branch(), schema.toString(), true));
         if (listed == null) {
             throw new NoSuchTableException(wanted);
         }
@@ -126,15 +126,15 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     }
 
     private TableSchema newest(LakeName found) {
-        return schemas(found).latest().orElseThrow(() -> new IllegalStateException(found.path + " has no schema"));
+        return schemas(found).latest().orElseThrow(() -> new IllegalStateException(found.path() + " has no schema"));
     }
 
     private LakeStates states(LakeName found) {
-        return new LakeStates(files, found.path, found.branch, found.database + "." + found.table);
+        return new LakeStates(files, found.path(), found.branch(), found.database() + "." + found.table());
     }
 
     private SchemaManager schemas(LakeName found) {
-        return new SchemaManager(files.io, found.path, found.branch == null ? "main" : found.branch);
+        return new SchemaManager(files.io, found.path(), found.branch() == null ? "main" : found.branch());
     }
 
     private LakeName find(Identifier wanted) throws NoSuchTableException {

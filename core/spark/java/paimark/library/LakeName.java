@@ -3,29 +3,16 @@ package paimark.library;
 import org.apache.paimon.fs.Path;
 import org.apache.spark.sql.connector.catalog.Identifier;
 
-/** What the name of a table means: {@code t}, {@code t$branch_b}, {@code t$snapshots}, {@code t$branch_b$snapshots}. */
-final class LakeName {
+/**
+ * What the name of a table means: {@code t}, {@code t$branch_b}, {@code t$snapshots}, {@code t$branch_b$snapshots}.
+ *
+ * @param branch the one whose files are read; null for the table's own directory
+ * @param isMain whether the name means main, and not a branch by its name
+ * @param system the system table; null for the rows
+ */
+record LakeName(String database, String table, Path path, String branch, boolean isMain, String system) {
     private static final String BRANCH = "branch_";
     private static final String MAIN = "main";
-
-    final String database;
-    final String table;
-    final Path path;
-    /** The branch whose files are read; null for the table's own directory. */
-    final String branch;
-    /** Whether the name means main, and not a branch by its name. */
-    final boolean isMain;
-    /** The system table; null for the rows. */
-    final String system;
-
-    private LakeName(String database, String table, Path path, String branch, boolean isMain, String system) {
-        this.database = database;
-        this.table = table;
-        this.path = path;
-        this.branch = branch;
-        this.isMain = isMain;
-        this.system = system;
-    }
 
     /** Null: there is no such table or branch. */
     static LakeName of(StoreFiles files, Path warehouse, Identifier wanted) {

@@ -140,7 +140,7 @@ final class LakeTarget
     }
 
     /** The rows of an INSERT, or of a program. */
-    private final class Rows implements SupportsOverwriteV2 {
+    private final class Rows implements SupportsOverwriteV2, V1Write {
         private final Map<String, String> options;
         private final Map<String, String> asked = new HashMap<>();
         private boolean replaces;
@@ -171,12 +171,12 @@ final class LakeTarget
 
         @Override
         public Write build() {
-            return new V1Write() {
-                @Override
-                public InsertableRelation toInsertableRelation() {
-                    return (rows, overwrite) -> write(rows);
-                }
-            };
+            return this;
+        }
+
+        @Override
+        public InsertableRelation toInsertableRelation() {
+            return (rows, overwrite) -> write(rows);
         }
 
         private void write(Dataset<Row> rows) {

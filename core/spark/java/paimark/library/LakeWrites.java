@@ -95,9 +95,9 @@ final class LakeWrites {
             Map<String, String> asked) {
         Map<String, String> all = new HashMap<>(options);
         all.putAll(more);
-        all.put("table", table.database + "." + table.table);
-        if (!table.isMain) {
-            all.put("branch", table.branch);
+        all.put("table", table.database() + "." + table.table());
+        if (!table.isMain()) {
+            all.put("branch", table.branch());
         }
         try {
             return PythonHalf.begin(source(), session, columns, replaces, all, asked);

@@ -108,21 +108,8 @@ final class LibraryScan implements Scan, Batch, SupportsReportStatistics {
                 });
     }
 
-    static final class Factory implements PartitionReaderFactory {
-        private static final long serialVersionUID = 1L;
-
-        private final FileStoreTable table;
-        private final RowType read;
-        private final Predicate condition;
-        private final boolean isColumnar;
-
-        Factory(FileStoreTable table, RowType read, Predicate condition, boolean isColumnar) {
-            this.table = table;
-            this.read = read;
-            this.condition = condition;
-            this.isColumnar = isColumnar;
-        }
-
+    record Factory(FileStoreTable table, RowType read, Predicate condition, boolean isColumnar)
+            implements PartitionReaderFactory {
         @Override
         public boolean supportColumnarReads(InputPartition partition) {
             return isColumnar;
@@ -139,7 +126,7 @@ final class LibraryScan implements Scan, Batch, SupportsReportStatistics {
         }
 
         private SplitRows splits(InputPartition partition) {
-            return new SplitRows(table, read, condition, false, ((PackedSplits) partition).splits);
+            return new SplitRows(table, read, condition, false, ((PackedSplits) partition).splits());
         }
     }
 }

@@ -15,15 +15,7 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.internal.SQLConf;
 
 /** The splits that one task reads. */
-final class PackedSplits implements InputPartition {
-    private static final long serialVersionUID = 1L;
-
-    final ArrayList<Split> splits;
-
-    private PackedSplits(ArrayList<Split> splits) {
-        this.splits = splits;
-    }
-
+record PackedSplits(ArrayList<Split> splits) implements InputPartition {
     /** Packs splits by the sizes that Spark has for its own files. Files that need no merging come apart. */
     static List<PackedSplits> of(List<Split> splits, FileStoreTable table) {
         List<Split> parts = new ArrayList<>();

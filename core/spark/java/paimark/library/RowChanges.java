@@ -52,7 +52,7 @@ final class RowChanges {
 
         @Override
         public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-            return new ChangeWrite.Builder(table, info, command, touched);
+            return new ChangeWrite(table, info, command, touched);
         }
 
         @Override

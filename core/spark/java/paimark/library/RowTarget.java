@@ -54,25 +54,24 @@ abstract class RowTarget implements SupportsWrite {
 
     @Override
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-        StructType given = info.schema();
-        return new WriteBuilder() {
-            @Override
-            public Write build() {
-                return new Write() {
-                    @Override
-                    public BatchWrite toBatch() {
-                        return new Tasks(given);
-                    }
-                };
-            }
-        };
+        return new Tasks(info.schema());
     }
 
-    private final class Tasks implements BatchWrite {
+    private final class Tasks implements WriteBuilder, Write, BatchWrite {
         private final StructType given;
 
         Tasks(StructType given) {
             this.given = given;
+        }
+
+        @Override
+        public Write build() {
+            return this;
+        }
+
+        @Override
+        public BatchWrite toBatch() {
+            return this;
         }
 
         @Override

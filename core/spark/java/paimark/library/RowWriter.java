@@ -1,8 +1,6 @@
 package paimark.library;
 
 import java.io.IOException;
-import java.io.Serializable;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.apache.paimon.CoreOptions;
@@ -213,27 +211,9 @@ final class RowWriter implements DataWriter<InternalRow> {
         }
     }
 
-    static final class Factory implements DataWriterFactory, Serializable {
-        private static final long serialVersionUID = 1L;
-
-        private final FileStoreTable table;
-        private final String user;
-        private final List<String> columns;
-        private final Replacing replacing;
-        private final PostponedBuckets postponed;
-        private final boolean isChange;
-
-        /** {@code columns} are those of Spark's rows. {@code isChange}: as {@link OneNumber}. */
-        Factory(FileStoreTable table, String user, String[] columns, Replacing replacing, PostponedBuckets postponed,
-                boolean isChange) {
-            this.table = table;
-            this.user = user;
-            this.columns = Arrays.asList(columns);
-            this.replacing = replacing;
-            this.postponed = postponed;
-            this.isChange = isChange;
-        }
-
+    /** {@code columns} are those of Spark's rows. {@code isChange}: as {@link OneNumber}. */
+    record Factory(FileStoreTable table, String user, List<String> columns, Replacing replacing,
+            PostponedBuckets postponed, boolean isChange) implements DataWriterFactory {
         @Override
         public DataWriter<InternalRow> createWriter(int partition, long task) {
             return createWriter(null);

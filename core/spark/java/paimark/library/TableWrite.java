@@ -2,6 +2,7 @@ package paimark.library;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
@@ -288,7 +289,7 @@ public final class TableWrite extends Uncommitted {
 
         @Override
         DataWriterFactory factory(StructType given) {
-            return new RowWriter.Factory(table, user, given.fieldNames(), replacing, postponed, false);
+            return new RowWriter.Factory(table, user, Arrays.asList(given.fieldNames()), replacing, postponed, false);
         }
 
         @Override

@@ -192,25 +192,9 @@ public final class Summaries {
     }
 
     /** The rows of a summary after filters and projections. */
-    private static final class Summary {
-        private final Seq<Attribute> output;
-        private final List<Counted> rows;
-
-        private Summary(Seq<Attribute> output, List<Counted> rows) {
-            this.output = output;
-            this.rows = rows;
-        }
-
+    private record Summary(Seq<Attribute> output, List<Counted> rows) {
         /** A row that stands for so many rows. */
-        private static final class Counted {
-            final InternalRow values;
-            final long count;
-
-            Counted(InternalRow values, long count) {
-                this.values = values;
-                this.count = count;
-            }
-        }
+        private record Counted(InternalRow values, long count) {}
 
         static Summary of(LogicalPlan node) {
             List<Counted> rows = new ArrayList<>();

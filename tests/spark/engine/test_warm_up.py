@@ -5,13 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Cancelled
-from paimark.core.spark.idle_work import scheduler
-from paimark.core.spark.idle_work.scheduler import QUIET_SECONDS, SETTLED_SECONDS, IdleWork
+from paimark.core.spark.engine import warm_up
+from paimark.core.spark.engine.classic import classic_runner
+from paimark.core.spark.engine.warm_up import QUIET_SECONDS, SETTLED_SECONDS, IdleWork
+from paimark.core.spark.launch.session import Spark
+from paimark.core.spark.launch.session_settings import WARM_UP
+from paimark.core.spark.protocol import Start
+from tests.spark.library.test_merged_keys import plans
 
 
 class Clock:
@@ -99,7 +105,7 @@ def test_a_step_is_interrupted_in_its_own_way_and_the_others_follow() -> None:
 
 
 def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduler, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(warm_up, "MOST_SECONDS", 0.01)
     ended, interrupted = list[str](), list[str]()
 
     def goes_on(what: str) -> None:
@@ -117,3 +123,23 @@ def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     work.work(free)
     work.work(free)
     assert ended == ["step"] and interrupted == ["step"] and work.due() is None
+
+
+def test_every_statement_of_the_warm_up_runs(
+    spark_here: Spark, warehouse: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """An error ends nothing: the engine passes over it, and would be slow for ever."""
+    session = spark_here.session
+    runner = classic_runner(spark_here, Start(str(warehouse), {}, None, {}, str(spark_here.scratch), True))
+    session.conf.set(WARM_UP, "on")
+    try:
+        warming = runner.warm_up()
+    finally:
+        session.conf.unset(WARM_UP)
+    assert warming is not None
+    before = max(plans(session), default=-1)
+    for step in warming.steps():
+        step()
+    assert "warm-up:" not in capfd.readouterr().err
+    # The last one's.
+    assert any("Join" in plan for plan in plans(session, before).values())

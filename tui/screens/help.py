@@ -1,18 +1,53 @@
-"""`?`: the keys, generated from the bindings, so that the page can't be wrong."""
+"""`?`: the keys, generated from the bindings by the place where they apply, so that it can't be wrong."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar
 
-from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
-from paimark.tui.dialogs.dialog import SearchedText
+from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.record import matches
 from paimark.tui.keymap import hidden
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.tab_keys import KEYS_OF_TABS
+from paimark.tui.panes.tables import TablesPane
+from paimark.tui.screens.browse import BrowseScreen
+from paimark.tui.tabs import Tab
 from paimark.tui.theme import Line
-from paimark.tui.widgets.key_bar import KeyBar, written
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.key_bar import written
+
+
+def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
+    """For a dialog its own keys, and those of rows if a grid has the focus; for other screens nothing."""
+    if not isinstance(screen, Dialog):
+        return []
+    active = [each for each in screen.active_bindings.values() if each.node is screen and each.enabled]
+    here: dict[str, Binding] = {}
+    for binding in (each.binding for each in active):
+        # A binding with several keys is in the list once for each; Textual's own have no id.
+        if binding.id:
+            known = here.get(binding.id)
+            here[binding.id] = replace(binding, key=f"{known.key},{binding.key}") if known else binding
+    in_rows = isinstance(screen.focused, RecordGrid)
+    return [("Here", [*here.values()]), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
+
+
+def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:
+    """All sections. `everywhere` are the application's bindings; the section of the tab `here` is first."""
+    sections = [
+        ("Everywhere: each change shows its plan first", [*BrowseScreen.BINDINGS, *everywhere]),
+        ("In rows", RecordGrid.BINDINGS),
+        ("On a snapshot, savepoint, branch or tag", RecordPane.BINDINGS),
+        ("Tables", TablesPane.BINDINGS),
+        *((tab.title, keys) for tab, keys in KEYS_OF_TABS.items()),
+    ]
+    return sorted(sections, key=lambda section: here is None or section[0] != here.title)
+
 
 _KEYS_WIDTH = 20
 _END: list[Line] = [
@@ -33,14 +68,9 @@ class HelpScreen(SearchedText):
     ]
 
     def __init__(self, sections: Sequence[KeySection], *, is_whole: bool) -> None:
-        super().__init__()
+        super().__init__("Keys")
         self._sections = sections
         self._end = _END if is_whole else []
-
-    def compose(self) -> ComposeResult:
-        with self.framed("Keys"):
-            yield self._text
-            yield KeyBar()
 
     def _show(self) -> None:
         lines = _page(self._sections, self._words) + ([] if self._words else self._end)

@@ -14,14 +14,14 @@ from paimark.core.config import Flags, OwnCommand, Settings, load_settings
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.tui.app import _bind_own, _scopes
-from paimark.tui.commands.own_commands import (
+from paimark.tui.keys.rebinding import keymap_of
+from paimark.tui.own_commands import (
     bindings_of,
     filled,
     ready_commands,
     require_free_keys,
     values_of,
 )
-from paimark.tui.keys.rebinding import keymap_of
 from paimark.tui.session import Target
 from tests.tui.driving import at_orders
 from tests.tui.terminal.test_terminal import Tmux, terminal_in

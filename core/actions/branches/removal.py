@@ -1,7 +1,8 @@
 """A branch to be removed is marked before any of it goes, and its mark is removed last.
 
 Before a recovery, another engine may delete the rest of the branch and make another one of its name. That one
-has no mark, and stays. So does a branch to which a job committed until it was closed.
+has no mark, and stays. So does a branch to which a job committed until it was closed. The archive of a
+replacement that is taken back goes in the same way, because main has all of it again.
 """
 
 from __future__ import annotations
@@ -13,17 +14,35 @@ import msgspec
 
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Item
+from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.roots.barrier import close_before_removal, is_marked, put_before_removal, unmark
+from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_writers
-from paimark.core.actions.roots.root_files import snapshot_ids
+from paimark.core.actions.roots.root_files import (
+    SCHEMAS,
+    SNAPSHOTS,
+    copy_files,
+    part_of,
+    remove_root,
+    root_files,
+    snapshot_ids,
+)
+from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.figures import counted, moment
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import BARRIER, TAG_PREFIX, Root
+from paimark.core.table.commits import stored
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.records import Point, Snapshot, point_of
 
 MARKS = "marks the branch as one that goes"
+GOES, STAYS = "the archive goes", "the archive stays"
+# Main is open to other engines again.
+RESTORED = "took the guards out of the table directory"
 
 
 def mark(hold: Hold, root: Root, becomes: str) -> None:
@@ -125,6 +144,89 @@ def keep_only(files: Files, root: Root, late: Late) -> None:
     for path in paths:
         if path not in kept:
             files.delete(path)
+
+
+class Stays(msgspec.Struct, frozen=True):
+    """Why the archive stays: `late` is what came to it, and `commits` counts the commits of that.
+
+    `was_going`: it was found so late that some of the archive may be removed already.
+    """
+
+    late: str
+    commits: int
+    was_going: bool = False
+
+    def said(self, archive: Root) -> str:
+        return f"branch {archive.label} stays, for it got what main has not: {self.late}"
+
+    def item(self, archive: Root) -> Item:
+        """What stays, and what is to be done about it."""
+        branch = f"{archive.table.word} --name {archive.label}"
+        goes = f"`paimark delete-branch {branch}` deletes the branch"
+        todo = f"`paimark merge-branch {branch}` brings it to main, then {goes}" if self.commits else goes
+        text = f"{self.said(archive)}. {todo}"
+        return Item("not", text, "archive-stays", is_grave=True, count=self.commits, unit="commits")
+
+
+def why_it_stays(hold: Hold, archive: Root, agreed: Agreed) -> Stays | None:
+    """What is known by now of why it stays. Reads only; `agreed` is what the archive had, as main has."""
+    noted = hold.journaled.noted(STAYS, Stays)
+    if noted is not None:
+        return noted
+    late = came_since(hold.context.files, archive, agreed)
+    return Stays(str(late), len(late.commits)) if late else None
+
+
+def keep_if_late(hold: Hold, archive: Root, agreed: Agreed, progress: Progress) -> Stays | None:
+    """Close the archive, and look for what came to it: with that it stays, and is open again. Idempotent.
+
+    Until the barrier goes, no engine expires main: then main and an archive that stays are parted in time.
+    """
+    if STAYS not in hold.steps:
+        if late := _late(hold, archive, agreed, progress):
+            # Noted before the mark goes: an archive without a mark is not removed.
+            was_going = RESTORED in hold.steps
+            hold.note(STAYS, {"late": str(late), "commits": len(late.commits), "was_going": was_going})
+        elif GOES not in hold.steps:
+            # Once it is open again, main may be rolled back: it is not compared any more.
+            hold.note(GOES)
+    stays = hold.journaled.noted(STAYS, Stays)
+    if stays is not None:
+        files, own = hold.context.files, hold.table.root()
+        if stays.was_going:
+            _put_back(files, own, archive, agreed)
+        unmarked(hold, archive)
+        part(files, own, archive, progress)
+    return stays
+
+
+def remove(hold: Hold, archive: Root, progress: Progress) -> None:
+    """Remove the archive, unless another branch has its name by now. Idempotent."""
+    if still_goes(hold, archive):
+        protect_without(hold.context.files, archive, progress)
+        remove_root(hold.context.files, archive)
+
+
+def _late(hold: Hold, archive: Root, agreed: Agreed, progress: Progress) -> Late:
+    files = hold.context.files
+    if GOES in hold.steps:
+        return came_since(files, archive, agreed) if still_goes(hold, archive) else Late()
+    if not root_exists(files, archive):
+        return Late()
+    mark(hold, archive, "MAIN")
+    return last_look(hold.context, archive, agreed, progress, hold.table.root())
+
+
+def _put_back(files: Files, own: Root, archive: Root, agreed: Agreed) -> None:
+    """Leave of the archive what came late, and put back from main what that needs to be read."""
+    keep_only(files, archive, came_since(files, archive, agreed))
+    held, names = root_files(files, archive), part_of(root_files(files, own), SCHEMAS)
+    newest = Lineage(files, own).schema_ids()[-1]
+    path = own.schema(newest)
+    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}": with_options(files.read(path), RETENTION_OFF, path)}
+    copy_files(files, own, archive, [each for each in names if each not in held], changed)
+    if agreed.head is not None and stored(files, own, agreed.head) is not None:
+        copy_files(files, own, archive, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{agreed.head.id}"])
 
 
 def _others(files: Files, root: Root, origin: Root, before: int) -> list[Snapshot]:

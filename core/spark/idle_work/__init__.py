@@ -1,4 +1,0 @@
-"""Work that an idle engine does in advance. It is bounded, and any statement interrupts it.
-
-Begin with `scheduler`.
-"""

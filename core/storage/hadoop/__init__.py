@@ -1,4 +1,0 @@
-"""A warehouse on HDFS, by its own protocol.
-
-Begin with `hdfs`.
-"""

@@ -1,1 +1,0 @@
-"""Idle work of the engine: in order, within its bounds, and heard of by nobody."""

@@ -1,1 +1,0 @@
-"""Tests of commands of one's own."""
