@@ -33,9 +33,9 @@ from paimark.core.table.layout import (
     TAG_PREFIX,
     Root,
     TablePath,
+    numbered,
     savepoint_tag,
 )
-from paimark.core.table.lineage.lineage import numbered
 from paimark.core.table.lineage.main_branch import all_roots, main_root, named_roots, root_exists
 from paimark.core.table.manifests.files import NeededNames, has_lists, manifest_list_paths, snapshot_facts
 from paimark.core.table.manifests.manifests import write_manifest_list

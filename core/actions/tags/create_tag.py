@@ -24,7 +24,6 @@ from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.as_made import log, made
-from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
@@ -44,6 +43,7 @@ from paimark.core.figures import minute
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.definition.retention import without_time_to_live
 from paimark.core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root, named_roots
