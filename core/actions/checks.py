@@ -15,8 +15,8 @@ from paimark.core.regular_files import is_in_the_way
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import chain_branches
 from paimark.core.table.follow_ups import STORAGE
-from paimark.core.table.layout import CHANGELOG_PREFIX, MAIN, Root, TablePath
-from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.layout import CHANGELOG_PREFIX, MAIN, Root, TablePath, numbered
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.text import has_halves, whole_number
 
 

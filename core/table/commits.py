@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import CHANGELOG_PREFIX, Root
-from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.layout import CHANGELOG_PREFIX, Root, numbered
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.records import Point, Snapshot
 

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 from paimark.core.actions.garbage.references import roots_and_guards
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
-from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.layout import CHANGELOG_PREFIX, Root, TablePath, numbered, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key, read_records
 from paimark.core.table.savepoints import SavepointManager

@@ -11,9 +11,9 @@ from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, duration, exact_time
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
+from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, numbered, savepoint_tag
 from paimark.core.table.lineage.branches import branch_rows
-from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.protected import reasons
 from paimark.core.table.records import Savepoint, Tag
 from paimark.core.table.savepoints import SavepointManager

@@ -11,8 +11,7 @@ from textual.app import App
 
 from paimark.core.errors import Corrupt, NotFound, PaimarkError
 from paimark.core.storage.files import read_if_there
-from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
-from paimark.core.table.lineage.lineage import numbered
+from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, numbered
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.read_tags import is_read_tag
 from paimark.tui.messages import Say

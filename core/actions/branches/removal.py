@@ -17,7 +17,6 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.roots.barrier import close_before_removal, is_marked, put_before_removal, unmark
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_writers
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
@@ -33,7 +32,7 @@ from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.figures import counted, moment
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import stored
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import root_exists
@@ -223,7 +222,7 @@ def _put_back(files: Files, own: Root, archive: Root, agreed: Agreed) -> None:
     held, names = root_files(files, archive), part_of(root_files(files, own), SCHEMAS)
     newest = Lineage(files, own).schema_ids()[-1]
     path = own.schema(newest)
-    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}": with_options(files.read(path), RETENTION_OFF, path)}
+    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}": with_retention(files.read(path), path)}
     copy_files(files, own, archive, [each for each in names if each not in held], changed)
     if agreed.head is not None and stored(files, own, agreed.head) is not None:
         copy_files(files, own, archive, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{agreed.head.id}"])

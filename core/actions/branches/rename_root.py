@@ -20,7 +20,6 @@ from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step, raise_first
 from paimark.core.actions.replace.pointer import drop_expired
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
@@ -40,7 +39,7 @@ from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
 from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import BARRIER, PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.text import lowered
@@ -211,7 +210,7 @@ class RetireBranch(RootMove[MovedRoot]):
     def swap(self) -> Swap:
         data = (self.state.schema or "").encode()
         name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self.state.schema_id}"
-        return Swap(name, data, with_options(data, RETENTION_OFF, name))
+        return Swap(name, data, with_retention(data, name))
 
     def edits(self) -> Edits | None:
         return None if self.stays else Edits(moved=self.state)

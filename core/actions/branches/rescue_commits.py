@@ -20,7 +20,6 @@ from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots.barrier import put_barrier, stray_commits
 from paimark.core.actions.roots.branch_files import is_anothers
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (
     SNAPSHOTS,
     delete_files,
@@ -34,7 +33,7 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import Root, TablePath, merge_tag
 from paimark.core.table.lineage.edits import MovedRoot
 from paimark.core.table.lineage.lineage import Lineage
@@ -213,7 +212,7 @@ def _copies(context: Context, target: Root, commits: Mapping[int, bytes]) -> dic
     for number, data in sorted(schemas.items()):
         path = target.schema(number)
         TableSchema.from_json(data, path)
-        copies[path] = with_options(data, RETENTION_OFF, path) if number == newest else data
+        copies[path] = with_retention(data, path) if number == newest else data
     for number, data in sorted(commits.items()):
         copies[target.snapshot(number)] = data
     if commits:

@@ -35,13 +35,13 @@ from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.said import final, nothing_lost, otherwise, tags_said
+from paimark.core.actions.said import consumers_of, final, nothing_lost, otherwise, tags_said
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, Refused, UsageError
 from paimark.core.figures import MOST_NAMES, counted, minute, moment
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import branch_root
@@ -259,14 +259,13 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
 
 def _consumers(files: Files, root: Root) -> dict[str, int]:
     """The next snapshot of each registered reader. Raises `Corrupt`."""
-    names = [name for name in files.names(root.consumers) if name.startswith(CONSUMER_PREFIX)]
-    paths = [f"{root.consumers}/{name}" for name in sorted(names)]
+    names = consumers_of(files, root)
+    paths = [root.consumer(name) for name in names]
     found = {}
-    for path, data in zip(paths, files.read_many(paths), strict=True):
+    for name, path, data in zip(names, paths, files.read_many(paths), strict=True):
         if data is None:
             continue
         try:
-            name = path.rpartition("/")[2].removeprefix(CONSUMER_PREFIX)
             found[name] = Consumer.from_json(data, path).next_snapshot
         except Corrupt as error:
             forget = ["paimark", "reset-consumer", root.table.full_name, "--name", name]

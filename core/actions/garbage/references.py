@@ -30,9 +30,10 @@ from paimark.core.table.layout import (
     SNAPSHOT_PREFIX,
     Root,
     TablePath,
+    numbered,
     savepoint_tag,
 )
-from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_branch_name
 from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key, is_apart, is_same_commit
 from paimark.core.table.savepoints import SavepointManager

@@ -171,17 +171,14 @@ class ResetConsumer(Change[ResetState]):
     def begin(cls, work: Work) -> Self:
         place = _as_planned(work)
         before = None if place.data is None else place.data.decode(_ANY)
-        to = integer_argument(work.plan.arguments, "snapshot")
-        return cls(work, ResetState(place.root.branch, str(work.plan.arguments["name"]), to, before))
+        name, to = str(work.plan.arguments["name"]), integer_argument(work.plan.arguments, "snapshot")
+        raise_first(_refusals(work.files, place, name, to))
+        return cls(work, ResetState(place.root.branch, name, to, before))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
         at = plan.arguments["snapshot"]
         return {"consumer_name": plan.arguments["name"], "snapshot_id": at, "previous_snapshot_id": at}
-
-    def check(self, hold: Hold) -> None:
-        place = _as_planned(self.work)
-        raise_first(_refusals(self.work.files, place, self.state.name, self.state.to))
 
     def finish(self, hold: Hold) -> None:
         files, path, state = self.work.files, self._path, self.state

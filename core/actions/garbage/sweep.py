@@ -23,8 +23,14 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted, size
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import IN_FLIGHT, each_of
-from paimark.core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
-from paimark.core.table.lineage.lineage import numbered
+from paimark.core.table.layout import (
+    SAVEPOINT_PREFIX,
+    SAVEPOINT_TAG_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    numbered,
+)
 from paimark.core.table.lineage.main_branch import branch_roots, main_root
 from paimark.core.table.manifests.files import StoredFile
 

@@ -12,12 +12,11 @@ from paimark.core.actions.merge.ancestry import main_that_it_brings
 from paimark.core.actions.merge.base import Base, base_of
 from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_in, start_of
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.retention import RETENTION_OFF, definition
+from paimark.core.table.definition.retention import definition, with_retention
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
@@ -201,12 +200,10 @@ def _schemas(
         reason = f"Branch {root.label} of {table.full_name} has another number of buckets than {start.place}"
         otherwise = "Replace main with the branch, or make" if start.is_main else "Make"
         return (), (Refusal(reason, f"{otherwise} them equal first."),)
-    options = {name: start.schema.options.get(name) for name in RETENTION_OFF}
+    paths = {number: root.schema(number) for number in new}
+    retained = start.schema.options
     return (
-        tuple(
-            (number, with_options(files.read(root.schema(number)), options, root.schema(number)))
-            for number in new
-        ),
+        tuple((number, with_retention(files.read(path), path, retained)) for number, path in paths.items()),
         (),
     )
 

@@ -169,15 +169,12 @@ class SetProtection(Change[ProtectionState]):
         reason = text_argument(given, "reason")
         named = {"what": given["what"], "name": given["name"], "branch": given["of"], "reason": reason or ""}
         thing = msgspec.convert({**named, "user": work.user, "time": work.since}, Protected)
+        require_unmoved(work.table, work.plan, _seen(_now(work.files, work.table, thing)))
         return cls(work, ProtectionState(thing, reason is not None))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
         return dict(plan.arguments)
-
-    def check(self, hold: Hold) -> None:
-        before = _now(self.work.files, self.work.table, self.state.thing)
-        require_unmoved(self.work.table, self.work.plan, _seen(before))
 
     def finish(self, hold: Hold) -> None:
         files, table, thing = self.work.files, self.work.table, self.state.thing

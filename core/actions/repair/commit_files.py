@@ -7,16 +7,16 @@ file that the commit took away are written again, and only what it added can lea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, version_of
-from paimark.core.quoting import quoted
+from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import Version
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
+from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, nullable, type_text
 from paimark.core.table.manifests.files import delta_facts, snapshot_facts
 from paimark.core.table.manifests.manifests import FileFacts, read_deletion_vectors
 from paimark.core.table.records import Snapshot
@@ -140,12 +140,36 @@ class CommitFiles:
         cells = []
         for field in self.start.schema.fields:
             name = quoted(field.name)
-            is_floating = ColumnType.of(type_text(field.type)).name in FRACTIONS
-            cells.append(f"CAST({name} AS STRING) AS {name}" if is_floating else name)
+            cell = _with_texts(field.type, name)
+            cells.append(name if cell == name else f"{cell} AS {name}")
         return f"SELECT {', '.join(cells)} FROM {view}"
 
     def _version(self, snapshot: Snapshot, names: Iterable[str]) -> Version:
         return replace(version_of(self.start.root, snapshot), only=tuple(sorted(names)))
+
+
+def _with_texts(kind: object, value: str, depth: int = 0) -> str:
+    """The value, with text for floating numbers, also in arrays and rows.
+
+    Not in those with parts that are never null: a column does not take back a part that might be.
+    """
+    kind = nullable(kind)
+    if not isinstance(kind, Mapping):
+        return f"CAST({value} AS STRING)" if ColumnType.of(str(kind)).name in FRACTIONS else value
+    if "NOT NULL" in type_text(kind):
+        return value
+    if kind["type"] in ("ARRAY", "VECTOR"):
+        one = f"x{depth}"
+        inner = _with_texts(kind["element"], one, depth + 1)
+        return value if inner == one else f"transform({value}, {one} -> {inner})"
+    if kind["type"] != "ROW":
+        return value
+    old = {str(each["name"]): f"{value}.{quoted(str(each['name']))}" for each in kind["fields"]}
+    new = [_with_texts(each["type"], old[str(each["name"])], depth) for each in kind["fields"]]
+    if new == [*old.values()]:
+        return value
+    parts = ", ".join(f"{literal(name)}, {part}" for name, part in zip(old, new, strict=True))
+    return f"IF({value} IS NULL, NULL, named_struct({parts}))"
 
 
 def files_of_commit(

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Progress, Remark
-from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -27,7 +26,7 @@ from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import stored
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention, without_time_to_live
 from paimark.core.table.layout import PARTS, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from paimark.core.table.records import Point, Record
 
@@ -226,9 +225,7 @@ def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: 
 def _archive(files: Files, main: Root, archive: Root, replacement: Replacement) -> None:
     names = list(root_files(files, main))
     newest = f"{SCHEMAS}/{SCHEMA_PREFIX}{replacement.main_schema_id}"
-    switched_off = with_options(
-        replacement.main_schema.encode(), RETENTION_OFF, main.schema(replacement.main_schema_id)
-    )
+    switched_off = with_retention(replacement.main_schema.encode(), main.schema(replacement.main_schema_id))
     # Schemas first, so that a root always has one; hints last.
     for part in PARTS:
         copy_files(files, main, archive, part_of(names, part), {newest: switched_off})
@@ -244,9 +241,7 @@ def _older_names(replacement: Replacement) -> list[str]:
 
 
 def _switched_off(branch: Root, replacement: Replacement) -> bytes:
-    return with_options(
-        replacement.branch_schema.encode(), RETENTION_OFF, branch.schema(replacement.branch_schema_id)
-    )
+    return with_retention(replacement.branch_schema.encode(), branch.schema(replacement.branch_schema_id))
 
 
 def _copied_tags(files: Files, branch: Root, replacement: Replacement) -> list[str]:

@@ -16,7 +16,6 @@ from paimark.core.actions.roots.barrier import (
     remove_barrier,
     restore_file,
 )
-from paimark.core.actions.roots.json_edit import decoded, with_options
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -32,7 +31,7 @@ from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.commits import stored
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import fields_of, with_retention
 from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
@@ -155,11 +154,10 @@ def _own_schemas(files: Files, archive: Root, schema_id: int, schema: bytes) -> 
     """The schemas in which retention was switched off, with their earlier bytes."""
     source = archive.schema(schema_id)
     changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{schema_id}": schema}
-    before = decoded(schema, source).get("options") or {}
     [newest] = _schemas_ascending(list(root_files(files, archive)))[-1:]
     if newest not in changed:
         data = files.read(f"{archive.directory}/{newest}")
-        changed[newest] = with_options(data, {name: before.get(name) for name in RETENTION_OFF}, source)
+        changed[newest] = with_retention(data, source, fields_of(schema, source).get("options") or {})
     return changed
 
 
@@ -177,7 +175,7 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
     changed = {}
     for name in part_of(late, SCHEMAS):
         path = f"{own.directory}/{name}"
-        changed[name] = with_options(files.read(path), RETENTION_OFF, path)
+        changed[name] = with_retention(files.read(path), path)
     copy_files(files, own, archive, late, changed)
     # If a tag's maker takes it back, either the maker finds this copy, or this check after copying sees it.
     tags = part_of(late, TAGS)

@@ -6,19 +6,21 @@ column that a definition lost comes back in a new one under its id, by which old
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
-from paimark.core.table.definition.column_types import nullable, type_text
+from paimark.core.table.definition.column_types import (
+    FRACTIONS,
+    TEXTS,
+    WHOLE,
+    ColumnType,
+    nullable,
+    type_text,
+)
 from paimark.core.table.records import SchemaField, TableSchema
-
-_BASE = re.compile(r"(\w+)(?:\((\d+)(?:, *(\d+))?\))?(?: WITH LOCAL TIME ZONE)?(?: NOT NULL)?")
-_ORDERS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))
-_TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 def column_refusals(then: TableSchema, what: str, start: RewriteBase) -> list[Refusal]:
@@ -58,16 +60,14 @@ def holds(now: object, then: object) -> bool:
         return _without_nullability(now) == _without_nullability(then)
     if now.removesuffix(" NOT NULL") == then.removesuffix(" NOT NULL"):
         return True
-    new, old = _BASE.fullmatch(now), _BASE.fullmatch(then)
-    if new is None or old is None:
-        return False
-    for order in _ORDERS:
-        if new[1] in order and old[1] in order:
-            return order.index(new[1]) >= order.index(old[1])
-    if new[1] in _TEXTS and old[1] in _TEXTS:
-        return new[1] == "STRING" or int(new[2] or 1) >= int(old[2] or 2**31)
-    if new[1] == old[1] == "DECIMAL":
-        return new[3] == old[3] and int(new[2]) >= int(old[2])
+    new, old = ColumnType.of(now), ColumnType.of(then)
+    for order in (WHOLE, FRACTIONS):
+        if new.name in order and old.name in order:
+            return order.index(new.name) >= order.index(old.name)
+    if new.name in TEXTS and old.name in TEXTS:
+        return new.name == "STRING" or (new.first or 1) >= (old.first or 2**31)
+    if new.name == old.name == "DECIMAL":
+        return new.decimal[1] == old.decimal[1] and new.decimal[0] >= old.decimal[0]
     return False
 
 

@@ -18,7 +18,6 @@ from paimark.core.actions.merge.fast_forward import (
     point_at_newest,
     points_of,
 )
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -35,7 +34,7 @@ from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.commits import Landed
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import (
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
@@ -110,7 +109,7 @@ def archive_rest(files: Files, cut: Cut) -> None:
     names = part_of(root_files(files, cut.main), SCHEMAS)
     newest = Lineage(files, cut.main).schema_ids()[-1]
     path = f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}"
-    off = with_options(files.read(cut.main.schema(newest)), RETENTION_OFF, path)
+    off = with_retention(files.read(cut.main.schema(newest)), path)
     copy_files(files, cut.main, cut.archive, names, {path: off})
     copy_files(files, cut.main, cut.archive, later_tags(files, cut.main, cut.keep))
     snapshots = [f"snapshot/{SNAPSHOT_PREFIX}{each}" for each in (cut.keep, *cut.later)]

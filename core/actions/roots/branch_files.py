@@ -13,13 +13,12 @@ import msgspec
 
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.roots.guard_tags import guard
-from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
 from paimark.core.actions.roots.root_files import paths_below
 from paimark.core.actions.temp_files import delete_temporaries, meant_for
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention, without_time_to_live
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath, numbered
 from paimark.core.table.manifests.files import data_manifests
 from paimark.core.table.manifests.manifests import read_facts
@@ -59,7 +58,7 @@ class BranchSource:
         """Groups of files to write to the branch, in order: a sentence, and the paths with their bytes."""
         newest = self.highest_schema
         schemas = [(branch.schema(number), data) for number, data in enumerate(self.schemas)]
-        switched_off = with_options(self.schemas[newest], RETENTION_OFF, self.root.schema(newest))
+        switched_off = with_retention(self.schemas[newest], self.root.schema(newest))
         schemas[newest] = (branch.schema(newest), switched_off)
         hint = str(self.snapshot_id).encode()
         return [
@@ -217,7 +216,7 @@ def is_anothers(files: Files, branch: Root, newest_schema: int) -> bool:
 
 def is_protected(schema: bytes, path: str) -> bool:
     """Whether a schema disables stock expiry; copies by other engines never do."""
-    return with_options(schema, RETENTION_OFF, path) == schema
+    return with_retention(schema, path) == schema
 
 
 def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> None:

@@ -21,10 +21,10 @@ from paimark.core.actions.roots.barrier import (
     put_barrier,
     remove_barrier,
 )
-from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.parallel import each_of
+from paimark.core.table.definition.retention import without_time_to_live
 from paimark.core.table.layout import (
     BARRIER_ID,
     CLAIM_PREFIX,

@@ -26,7 +26,6 @@ from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.as_made import made
-from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.actions.roots.pause import seconds_of, wait_for_readers
 from paimark.core.actions.roots.pin_snapshot import prune_gone
 from paimark.core.actions.roots.root_state import is_lost
@@ -34,7 +33,7 @@ from paimark.core.actions.said import final
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import minute
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.retention import makes_tags
+from paimark.core.table.definition.retention import makes_tags, without_time_to_live
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.edits import Edits
 from paimark.core.table.lineage.lineage import Lineage

@@ -10,7 +10,6 @@ from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
 from paimark.core.actions.roots.root_state import RootState, moving_refusals, state
@@ -19,7 +18,7 @@ from paimark.core.actions.undo.shared import edit_of, moved_since, undone, undon
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import SCHEMA_PREFIX, TablePath
 from paimark.core.table.lineage.edits import Edits, MovedRoot
 from paimark.core.table.lineage.main_branch import main_branch_name
@@ -84,7 +83,7 @@ class UndoRetirement(RootMove[Operation]):
             return None
         data = self._edit.schema.encode()
         name = f"{SCHEMAS}/{SCHEMA_PREFIX}{self._edit.schema_id}"
-        return Swap(name, with_options(data, RETENTION_OFF, name), data)
+        return Swap(name, with_retention(data, name), data)
 
     def edits(self) -> Edits | None:
         back = MovedRoot(before=self._edit.after, after=self._edit.before or "")

@@ -1,4 +1,4 @@
-"""The table options that stop stock engines from deleting anything when they write to a branch root.
+"""What stops stock engines from deleting anything when they write to a branch root.
 
 Stock expiry on any branch looks only at the tags of the table directory, and deletes files that only other
 tags hold. An engine that makes tags by itself stores a branch's tags among main's. When it deletes the
@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from paimark.core.errors import UsageError
+from paimark.core.errors import Corrupt, UsageError
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
-from paimark.core.table.records import TableSchema
+from paimark.core.table.records import DECODE_ERRORS, TableSchema, json_object
 
 NEVER = "2147483647"
 _AUTOMATIC_TAGS, _NONE = "tag.automatic-creation", "none"
@@ -32,6 +32,7 @@ RETENTION_OFF: Mapping[str, str] = {
     "snapshot.num-retained.max": NEVER,
     _AUTOMATIC_TAGS: _NONE,
 }
+_TIME_TO_LIVE = ("tagCreateTime", "tagTimeRetained")
 
 
 def makes_tags(options: Mapping[str, str]) -> bool:
@@ -52,6 +53,42 @@ def retention_off() -> str:
 def retention_options() -> str:
     """The names of the options in the form that an alteration of a schema resets to the defaults."""
     return ", ".join(f"'{option}'" for option in RETENTION_OFF)
+
+
+def with_retention(schema: bytes, source: str, options: Mapping[str, str | None] = RETENTION_OFF) -> bytes:
+    """A schema with these options as `options` has them, so switched off without it.
+
+    Every other field stays unchanged; the same bytes if nothing changes. Raises `Corrupt`.
+    """
+    fields = fields_of(schema, source)
+    before: Any = fields.get("options") or {}
+    if not isinstance(before, dict):
+        raise Corrupt(f"The options in {source} are no object", "Restore it from a backup.")
+    wanted = {name: options.get(name) for name in RETENTION_OFF}
+    # An option stays at its place among the others.
+    merged = {name: wanted.get(name, value) for name, value in before.items()} | wanted
+    after = {name: value for name, value in merged.items() if value is not None}
+    return schema if after == before else _formatted({**fields, "options": after})
+
+
+def without_time_to_live(tag: bytes, source: str) -> bytes:
+    """A tag without a time to live; the same bytes if it has none. Raises `Corrupt`."""
+    fields = fields_of(tag, source)
+    if not any(name in fields for name in _TIME_TO_LIVE):
+        return tag
+    return _formatted({name: value for name, value in fields.items() if name not in _TIME_TO_LIVE})
+
+
+def fields_of(data: bytes, source: str) -> dict[str, Any]:
+    """Raises `Corrupt` naming `source` when the bytes are not a JSON object."""
+    try:
+        return json_object(data)
+    except DECODE_ERRORS as error:
+        raise Corrupt(f"{source} is not a JSON object ({error})", "Restore it from a backup.") from error
+
+
+def _formatted(fields: Mapping[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(fields), indent=2)
 
 
 def require_consistent(options: Mapping[str, str]) -> None:

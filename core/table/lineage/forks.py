@@ -13,8 +13,8 @@ from typing import NamedTuple
 from paimark.core.once import once
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import PIN_PREFIXES, SNAPSHOT_PREFIX, Root, in_order_of_makers
-from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.layout import PIN_PREFIXES, SNAPSHOT_PREFIX, Root, in_order_of_makers, numbered
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.read_tags import is_read_tag
 from paimark.core.table.records import Snapshot, Tag, is_apart, is_same_commit
 

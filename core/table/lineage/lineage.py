@@ -28,8 +28,6 @@ from paimark.core.table.rows import SnapshotRow, row_decoder
 from paimark.core.table.trash import table_missing
 from paimark.core.text import spelled, whole_number
 
-__all__ = ["Lineage", "numbered"]
-
 # A writer creates the snapshot before it updates LATEST, so a live table's hint is few commits behind.
 _STEPS_AHEAD = 16
 # As many files as a remote store reads at once: if more of them are missing, a listing is cheaper.

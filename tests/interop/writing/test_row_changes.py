@@ -205,6 +205,25 @@ def test_texts_of_one_length_and_odd_names(
     assert left() == []
 
 
+def test_a_zero_within_a_value_gets_its_sign_back(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = "hostile.within"
+    judge.create(engine_warehouse, "hostile.is_there", {"k": "INT"})
+    shape = "k INT, a ARRAY<STRUCT<f: ARRAY<FLOAT>, d: DATE>>, r STRUCT<x: DOUBLE, y: STRUCT<z: DOUBLE>>"
+    end_of(engine, f"CREATE TABLE {table} ({shape}) TBLPROPERTIES ('bucket' = '-1')")
+    cells = "array(named_struct('f', array({0}F, NULL), 'd', NULL), NULL), struct({0}D, struct({0}D))"
+    end_of(engine, f"INSERT INTO {table} SELECT 1, {cells.format('0')}")
+    end_of(engine, f"INSERT INTO {table} SELECT 1, {cells.format('-0')} UNION ALL SELECT 2, NULL, NULL")
+    before = str(found(judge, engine_warehouse, table))
+    assert "-0.0" in before
+    assert said(engine, f"DELETE FROM {table} WHERE r IS NULL") == "1 row deleted"
+    assert said(engine, f"UPDATE {table} SET r.x = -r.x, r.y.z = -r.x") == "2 rows updated"
+    for snapshot in (4, 3):
+        end_of(engine, f"CALL sys.revert(table => '{table}', snapshot => {snapshot})")
+    assert str(found(judge, engine_warehouse, table)) == before
+
+
 def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     """Stock Paimon gives back another time than it was given, and would move it again with each rewriting."""
     table, old = "hostile.old_times", -62_135_596_800_000_000
@@ -227,6 +246,23 @@ def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path,
     end_of(engine, f"ALTER TABLE {table} SET TBLPROPERTIES ('file.format' = 'parquet')")
     end_of(engine, f"CALL sys.compact(table => '{table}', full => true)")
     assert found(judge, engine_warehouse, table) == rows_now
+
+
+def test_rows_without_ids_get_some_before_they_are_changed(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = "hostile.untracked"
+    judge.create(engine_warehouse, table, {"k": "INT"}, options=_TRACKED)
+    for key in (1, 2):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    judge.compact(engine_warehouse, table)
+    reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
+    assert "rows without an id" in reason
+    overwrite = f"INSERT OVERWRITE {table} SELECT * FROM {table}"
+    assert overwrite in hint
+    assert isinstance(end_of(engine, overwrite), Finished)
+    assert isinstance(end_of(engine, f"DELETE FROM {table} WHERE k = 1"), Finished)
+    assert found(judge, engine_warehouse, table) == [[2]]
 
 
 def test_what_is_named_for_data_evolution_does_it(

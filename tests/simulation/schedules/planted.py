@@ -24,7 +24,7 @@ from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import BARRIER_ID, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
-from paimark.core.table.records import Snapshot, Tag
+from paimark.core.table.records import Snapshot, Tag, json_object
 
 
 def _only_the_next(files: Files, root: Root, user: str, after: int) -> Fate:
@@ -113,7 +113,14 @@ def _no(*arguments: object, **named: object) -> bool:
     return False
 
 
-_EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
+def _only_expiry_off(schema: bytes, source: str) -> bytes:
+    """Engines go on making tags of the branch."""
+    fields = json_object(schema)
+    expiry = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
+    after = {**fields["options"], **expiry}
+    return schema if after == fields["options"] else msgspec.json.encode({**fields, "options": after})
+
+
 _Change = tuple[str, object]
 # By the name of each fault: the functions that are replaced, with their replacements.
 PLANTS: dict[str, tuple[_Change, ...]] = {
@@ -149,7 +156,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-savepoint-without-its-tag-stays-so": (("paimark.core.actions.recover.unprotected", _empty),),
     "a-rollback-counts-that-was-taken-back": (("paimark.core.actions.merge.history._is_given_up", _no),),
     "engines-make-tags-of-branches": (
-        ("paimark.core.actions.roots.branch_files.RETENTION_OFF", _EXPIRY_OFF),
+        ("paimark.core.actions.roots.branch_files.with_retention", _only_expiry_off),
     ),
     "a-rollback-makes-an-archive-somebodys": (
         ("paimark.core.actions.replace.replace_main_branch.is_whole_copy", _no),
