@@ -114,6 +114,12 @@ class Unavailable(PaimarkError):
     label = "Failed"
 
 
+def hint_before(error: BaseException, then: str) -> str:
+    """The hint of an error that replaces `error`: its own, such as how to mend the store, and then this."""
+    own = error.hint if isinstance(error, PaimarkError) else ""
+    return f"{own} {then}".lstrip()
+
+
 @contextmanager
 def failing_at(position: int | None) -> Iterator[None]:
     """Give errors of the code inside a position in the statement: raises `StatementFailed`.

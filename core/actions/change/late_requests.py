@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from paimark.core.actions.change.journal import MOVES, NOT_COMMITTED, Hold, JournaledChange, table_gone
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.errors import Cancelled, PaimarkError, hint_before
 from paimark.core.figures import clock_time, duration
 from paimark.core.storage.files import Unanswered, written_at
 from paimark.core.storage.known_options import RECOVER_WAIT_OPTION
@@ -35,9 +35,12 @@ def may_come_late(context: Context, error: BaseException) -> bool:
 def left_as_it_is(table: TablePath, error: BaseException) -> Unanswered:
     """The error when nothing is taken back, because one of its requests may still arrive."""
     why = error.message if isinstance(error, PaimarkError) else str(error)
+    then = (
+        f"When the store answers again, run `paimark recover {table.word}`: it waits until nothing can come."
+    )
     return Unanswered(
         f"{why}. What was begun is half done, and the store may still carry out the rest",
-        f"When the store answers again, run `paimark recover {table.word}`: it waits until nothing can come.",
+        hint_before(error, then),
     )
 
 

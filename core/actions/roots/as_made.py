@@ -14,7 +14,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.roots.root_state import own_state, schema_state
-from paimark.core.errors import NotFound, Unavailable
+from paimark.core.errors import NotFound, Unavailable, hint_before
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.edits import Edits, MadeEdit, SchemaEdit
@@ -99,5 +99,5 @@ def log(
     except Unavailable as error:
         raise type(error)(
             f"{message}, but it could not be written down: {error.message}",
-            "It is there: do not make it again. An undo may not know of it.",
+            hint_before(error, "It is there: do not make it again. An undo may not know of it."),
         ) from error

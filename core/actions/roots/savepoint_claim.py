@@ -22,7 +22,7 @@ from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, 
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.cancelling import to_the_end
-from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
+from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable, hint_before
 from paimark.core.figures import size
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.storage.parallel import each_of
@@ -250,7 +250,7 @@ def _left_if_needed(
         return Unavailable(
             f"{why}. Savepoint {claim.id} of {table.full_name} is half made, and stays: snapshot "
             f"{chosen.snapshot.id} expires meanwhile, and nothing else may keep its files",
-            f"Run `paimark recover {table.word}`, which finishes it.",
+            hint_before(error, f"Run `paimark recover {table.word}`, which finishes it."),
         )
 
     return leaves

@@ -38,7 +38,7 @@ from paimark.core.actions.roots.savepoint_claim import is_only_keeper
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
 from paimark.core.actions.said import end_unknown
 from paimark.core.durations import parse_duration
-from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
+from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable, hint_before
 from paimark.core.figures import minute
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, Unanswered, read_if_there
@@ -129,7 +129,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     try:
         is_new = files.create(path, data)
     except Unanswered as error:
-        raise _left(plan, error.message) from error
+        raise _left(plan, error.message, error) from error
     if not is_new:
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     made, is_refused = [path], False
@@ -158,12 +158,12 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         nonlocal is_refused
         is_refused = isinstance(error, (Refused, Corrupt))
         if may_come_late(context, error):
-            return _left(plan, str(error))
+            return _left(plan, str(error), error)
         gone = table_gone(context, chosen.root.table)
         return None if gone is None else _left(plan, gone.message.partition(":")[0])
 
     def fails(why: str, failed: PaimarkError) -> PaimarkError:
-        return _left(plan, why if failed.message == why else f"{why}, and {failed.message}")
+        return _left(plan, why if failed.message == why else f"{why}, and {failed.message}", failed)
 
     with undone_on_failure(chosen.root.table, take_back, leaves, fails):
         # The pin's name contains the branch: main may have a tag of the given name.
@@ -175,7 +175,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     return chosen
 
 
-def _left(plan: Plan, why: str) -> Unavailable:
+def _left(plan: Plan, why: str, error: BaseException | None = None) -> Unavailable:
     """The error when the tag may be there, and may keep nothing.
 
     A claim would tell nobody more: the tag is one write, and what follows only proves and protects it.
@@ -184,9 +184,10 @@ def _left(plan: Plan, why: str) -> Unavailable:
     words = ["paimark", "delete-tag", plan.table, "--name", name]
     if (branch := text_argument(plan.arguments, "branch")) is not None:
         words += ["--branch", branch]
+    then = f"If the table has it later, run `{shell_line(words)}`, and make it again."
     return Unavailable(
         f"{why}. Tag {name} of {plan.table} may be there, and is not known to keep its snapshot",
-        f"If the table has it later, run `{shell_line(words)}`, and make it again.",
+        then if error is None else hint_before(error, then),
     )
 
 

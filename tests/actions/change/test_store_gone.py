@@ -12,7 +12,7 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.actions.registry import action
 from paimark.core.errors import PaimarkError, Unavailable
-from paimark.core.storage.files import Unanswered
+from paimark.core.storage.files import Files, Unanswered
 from tests.actions.acting import ORDERS, context_on, done, planned
 from tests.storage.wrapped import Wrapped
 
@@ -76,16 +76,20 @@ def test_a_tag_that_may_be_there_is_named(
     done(context, "create-tag", ORDERS, **arguments)
 
 
-class NoAnswer(Wrapped):
-    """A store that answers nothing any more after it has made a tag, nor that it has."""
+class GivesUp(Wrapped):
+    """A store that only fails after it has made a tag; without an answer also to that."""
 
-    is_gone = False
+    def __init__(self, files: Files, error: Unavailable) -> None:
+        super().__init__(files)
+        self._error = error
+        self._is_gone = False
 
     def create(self, path: str, data: bytes) -> bool:
         self._require()
         made = super().create(path, data)
-        self.is_gone = path.endswith("tag/tag-x")
-        self._require()
+        self._is_gone = path.endswith("tag/tag-x")
+        if isinstance(self._error, Unanswered):
+            self._require()
         return made
 
     def read(self, path: str) -> bytes:
@@ -97,17 +101,25 @@ class NoAnswer(Wrapped):
         super().delete(path)
 
     def _require(self) -> None:
-        if self.is_gone:
-            raise Unanswered("The store does not answer")
+        if self._is_gone:
+            raise self._error
 
 
-def test_a_tag_whose_write_got_no_answer_is_named(context: Context, warehouse: Path) -> None:
+@pytest.mark.parametrize("kind", [Unanswered, Unavailable])
+def test_a_tag_whose_write_got_no_answer_or_is_not_taken_back_is_named(
+    context: Context, warehouse: Path, kind: type[Unavailable]
+) -> None:
+    """What mends the store is said first."""
+    store = GivesUp(context.files, kind("The store does not answer", "Get a new token."))
     with pytest.raises(Unavailable) as raised:
-        done(context_on(warehouse, NoAnswer(context.files)), "create-tag", name="x")
+        done(context_on(warehouse, store), "create-tag", name="x")
     assert raised.value.message == (
         "The store does not answer. Tag x of shop.orders may be there, and is not known to keep its snapshot"
     )
-    assert raised.value.hint.endswith("`paimark delete-tag shop.orders --name x`, and make it again.")
+    assert raised.value.hint == (
+        "Get a new token. If the table has it later, run `paimark delete-tag shop.orders --name x`, and make "
+        "it again."
+    )
 
 
 def test_a_table_that_is_dropped_during_a_change_is_the_reason(context: Context, orders: Path) -> None:

@@ -70,13 +70,13 @@ def test_a_log_that_is_full_does_not_hide_that_it_is_done(
     class Full(Wrapped):
         def create(self, path: str, data: bytes) -> bool:
             if path.startswith(f"{ORDERS.operations}/"):
-                raise Unavailable("The disk is full")
+                raise Unavailable("The disk is full", "Free some space.")
             return super().create(path, data)
 
     with pytest.raises(Unavailable) as failed:
         done(context_on(warehouse, Full(context.files)), name, ORDERS, **arguments)
     assert ", but it could not be written down: The disk is full" in failed.value.message
-    assert "do not make it again" in failed.value.hint
+    assert failed.value.hint.startswith("Free some space. It is there: do not make it again.")
     assert (orders / path).exists()
 
 
