@@ -13,6 +13,7 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import fastavro
@@ -65,9 +66,9 @@ def read_avro(
     codec = metadata.get("avro.codec", b"null").decode()
     if codec not in _UNPACK:
         raise BadAvro(f"packed by {codec}, which this version does not know")
-    _require_bytes(_schema(metadata) if writer_schema is None else writer_schema)
     if writer_schema is not None:
         metadata["avro.schema"] = json.dumps(writer_schema).encode()
+    _require_bytes(metadata.get("avro.schema", b"null"))
     whole = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
     plain = _Stream(_plain(source, metadata, _UNPACK[codec], whole, block_limit))
     reader = fastavro.reader(plain, reader_schema=reader_schema)
@@ -204,9 +205,13 @@ def _text(data: bytes) -> bytes:
     return _number(len(data)) + data
 
 
-def _require_bytes(schema: Any) -> None:
-    """Raises `BadAvro` for values that take no bytes: any number of them would fit into any block."""
-    for each in _values(schema):
+@lru_cache(maxsize=16)
+def _require_bytes(schema: bytes) -> None:
+    """Raises `BadAvro` for values that take no bytes: any number of them would fit into any block.
+
+    The manifests of a table have few schemas.
+    """
+    for each in _values(json.loads(schema)):
         is_empty = each.get("fields") == [] if isinstance(each, dict) else each == "null"
         if is_empty or (isinstance(each, dict) and each.get("type") == "fixed" and each.get("size") == 0):
             raise BadAvro("it has values that take no bytes")
