@@ -15,14 +15,25 @@ from paimark.core.spark.launch.session_settings import WARM_UP
 from tests.interop.judge_fixture import judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse, mortal
-from tests.spark.lake.foreign_spark import foreign_spark
+from tests.spark.lake.foreign_spark import far_house, foreign_spark
 from tests.spark.library.session import library_session
 from tests.spark.standalone import SPARING
+from tests.spark.stores.jars_fixture import store_jars
 from tests.storage.hadoop.hdfs_fixture import hdfs, hdfs_in_safe_mode
 from tests.storage.stores import S3Server, s3_server
 
 # A fixture that several modules import is another one in each: those that cost much are here.
-__all__ = ["engine", "engine_warehouse", "foreign_spark", "hdfs", "hdfs_in_safe_mode", "judge", "mortal"]
+__all__ = [
+    "engine",
+    "engine_warehouse",
+    "far_house",
+    "foreign_spark",
+    "hdfs",
+    "hdfs_in_safe_mode",
+    "judge",
+    "mortal",
+    "store_jars",
+]
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+from paimark.core.spark.launch.cds import SWITCH
 
 # A variable with the directory for what is compiled.
 KEPT = "PAIMARK_TESTS_KEPT"
@@ -29,28 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update({name: str(Path(home.name, below)) for name, below in _BELOW_HOME.items()})
     for name in _OF_THE_PRODUCT:
         os.environ.pop(name, None)
-    _keep_java(config, Path(home.name, _BELOW_HOME["XDG_CACHE_HOME"], "paimark", "java"))
-
-
-def _keep_java(config: pytest.Config, place: Path) -> None:
-    """From one run to the next.
-
-    To make an archive takes 40 s of CPU, and a start of Spark without it 3 s more. To fetch and compile each
-    of the tests' own Java programs takes 7 s.
-    """
+    # To make an archive of classes takes 40 s of CPU, and it spares a start of Spark 2 s.
+    os.environ[SWITCH] = "off"
+    # From one run to the next: to fetch and compile each of the tests' own Java programs takes 7 s.
     # With `-p no:cacheprovider` there is nowhere to keep them.
     cache = getattr(config, "cache", None)
     if cache is not None:
         os.environ[KEPT] = str(cache.mkdir("java-built"))
-        kept = cache.mkdir("java-archives")
-        # The product uses none from a directory that others can write to.
-        kept.chmod(0o700)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(kept)
-        if not hasattr(config, "workerinput") and config.getoption("numprocesses", None):
-            subprocess.run(
-                [sys.executable, "-m", "tests.java_archive"], stderr=subprocess.DEVNULL, check=False
-            )
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

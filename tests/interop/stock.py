@@ -32,7 +32,8 @@ SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 
 # Options for a JVM that is started often and runs briefly: its classes need no check.
 _UNCHECKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
-SMALL = ("-Xmx1g", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", *_UNCHECKED)
+_BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=300m")
+SMALL = ("-Xmx1g", *_BRIEF, *_UNCHECKED)
 
 
 class ToolMissing(Exception):
@@ -81,7 +82,7 @@ def built(
         making.mkdir(parents=True)
         fetch(maven, making / "jars")
         words = ["-nowarn", "-d", str(making / "classes"), "-cp", _class_path(making, beside)]
-        subprocess.run([javac, *words, *sources], check=True)
+        subprocess.run([javac, *(f"-J{each}" for each in _BRIEF), *words, *sources], check=True)
         # Another run may have been faster.
         with suppress(OSError):
             making.rename(place)
@@ -105,6 +106,7 @@ def jdk_version(javac: str) -> int:
 
 def download(maven: str, artifact: str, into: Path) -> None:
     words = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={into}"]
-    done = subprocess.run(words, cwd=into.parent, capture_output=True, text=True, check=False)
+    brief = os.environ | {"MAVEN_OPTS": " ".join([os.environ.get("MAVEN_OPTS", ""), *_BRIEF])}
+    done = subprocess.run(words, cwd=into.parent, env=brief, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ToolMissing(f"Maven could not bring {artifact}: {(done.stdout + done.stderr).strip()[:300]}")

@@ -21,9 +21,10 @@ from paimark.core.spark.launch.java import find_java
 _MASTER_AT = r"Starting Spark master at (spark://\S+)"
 _PATIENCE_SECONDS = 120
 # Short lives: what the second compiler and parallel collectors cost would never come back. Spark's classes
-# need no check, and with one compiler Java has so little room for code that it sweeps all the time.
+# need no check. With one compiler Java has so little room for code that it sweeps all the time; to find room
+# for so many classes it would look for garbage five times, a second of CPU.
 SPARING = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m "
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m -XX:MetaspaceSize=300m "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 

@@ -20,9 +20,9 @@ from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import rows
-from tests.spark.stores.engines import door, on_s3, store_jars
+from tests.spark.stores.engines import door, on_s3
 
-__all__ = ["door", "on_s3", "store_jars"]
+__all__ = ["door", "on_s3"]
 
 
 @pytest.fixture

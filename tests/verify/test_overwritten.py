@@ -24,6 +24,7 @@ from tests.verify.test_verify import problem
 __all__ = ["paimark"]
 
 TABLE = TablePath("d", "t")
+SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.int64())])
 
 
 @pytest.fixture
@@ -34,13 +35,12 @@ def table(spark_of_library: SparkSession, tmp_path: Path) -> Table:
 
 
 def stock_commits(table: Table) -> None:
-    schema = pa.schema([("k", pa.int32()), ("v", pa.int64())])
-    commit(table.warehouse, table.name, pa.table({"k": [9], "v": [9]}, schema=schema))
+    commit(table.warehouse, table.name, pa.table({"k": [9], "v": [9]}, schema=SCHEMA))
 
 
-def rolled_back(table: Table, newest: int = 2) -> bytes:
+def rolled_back(directory: Path, newest: int = 2) -> bytes:
     """Main ends one snapshot earlier again, as stock engines do it; what was its newest."""
-    path = table.directory / "snapshot"
+    path = directory / "snapshot"
     data = (path / f"snapshot-{newest}").read_bytes()
     (path / f"snapshot-{newest}").unlink()
     (path / "LATEST").write_text(str(newest - 1))
@@ -49,7 +49,7 @@ def rolled_back(table: Table, newest: int = 2) -> bytes:
 
 def test_a_write_that_was_overwritten_is_named(table: Table, paimark: Paimark) -> None:
     stock_commits(table)
-    data = rolled_back(table)
+    data = rolled_back(table.directory)
     table.write([(2, 2), (3, 3)])
     assert verify(context_on(table.warehouse), TABLE).is_whole
     put(table.warehouse / "d.db/t/snapshot/snapshot-2", data)
@@ -65,14 +65,14 @@ def test_a_write_that_was_overwritten_is_named(table: Table, paimark: Paimark) -
 
 def test_a_write_that_was_rolled_back_is_not_lost(table: Table) -> None:
     table.write([(2, 2)])
-    rolled_back(table)
+    rolled_back(table.directory)
     stock_commits(table)
     assert verify(context_on(table.warehouse), TABLE).is_whole
 
 
 def test_a_write_that_another_root_has_is_not_lost(table: Table) -> None:
     stock_commits(table)
-    data = rolled_back(table)
+    data = rolled_back(table.directory)
     context = context_on(table.warehouse)
     table.write([(2, 2)])
     done(context, "rollback", table=TABLE, to="snapshot.1", truncate=True)
@@ -88,17 +88,6 @@ def test_a_merge_that_was_overwritten_is_named(context: Context, orders: Path) -
     put(orders / "snapshot/snapshot-6", data)
     found = problem(verify(context, ORDERS))
     assert found.cause == "lost" and "Merged branch fix into main of shop.orders" in found.detail
-
-
-def test_an_undo_that_was_overwritten_is_named(table: Table) -> None:
-    context = context_on(table.warehouse)
-    table.write([(2, 2)])
-    stock_commits(table)
-    data = rolled_back(table, 3)
-    done(context, "undo", table=TABLE)
-    assert verify(context, TABLE).is_whole
-    put(table.directory / "snapshot/snapshot-3", data)
-    assert "(undo by " in problem(verify(context, TABLE)).detail
 
 
 def test_a_log_that_can_not_be_read_is_told(table: Table) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -20,14 +19,6 @@ from tests.spark.client.test_engine import ENDLESS
 from tests.spark.engine_fixture import rows
 
 
-@pytest.fixture
-def starting(engine_warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
-    """An engine of its own that nobody has used."""
-    engine = Engine(Settings(str(engine_warehouse)), tmp_path / "engine.log")
-    yield engine
-    engine.close()
-
-
 def begun(engine: Engine) -> tuple[threading.Thread, list[Event]]:
     """A statement without an end in a thread of its own, and where its events come to be."""
     ended: list[Event] = []
@@ -38,26 +29,27 @@ def begun(engine: Engine) -> tuple[threading.Thread, list[Event]]:
     return thread, ended
 
 
-def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_on(starting: Engine) -> None:
+def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_on(mortal: Engine) -> None:
     """And the next one waits for the end of one that was cancelled.
 
     The console closes the rows of a difference, and opens others at once.
     """
-    thread, ended = begun(starting)
+    mortal.close()
+    thread, ended = begun(mortal)
     time.sleep(0.5)
-    process = starting._process
-    starting.cancel()
+    process = mortal._process
+    mortal.cancel()
     thread.join()
     end = ended[-1]
     assert isinstance(end, Failed) and end.cause == "cancelled"
-    assert starting.state == "starting"
-    thread, ended = begun(starting)
-    starting.cancel(may_kill=False)
-    assert rows(starting, "SELECT 2 AS a") == [{"a": 2}]
+    assert mortal.state == "starting"
+    thread, ended = begun(mortal)
+    mortal.cancel(may_kill=False)
+    assert rows(mortal, "SELECT 2 AS a") == [{"a": 2}]
     thread.join()
     end = ended[-1]
     assert isinstance(end, Failed) and end.cause == "cancelled"
-    assert starting._process is process
+    assert mortal._process is process
 
 
 def test_a_statement_that_waits_for_a_cancelled_one_can_be_cancelled_too(

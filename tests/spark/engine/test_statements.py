@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import run_statement
@@ -172,12 +173,10 @@ def test_nothing_is_written_where_the_user_stands(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_call_needs_no_spark(mortal: Engine) -> None:
-    mortal.close()
-    (refused,) = run_statement(mortal, "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')")
+def test_a_call_needs_no_spark(engine_warehouse: Path, tmp_path: Path) -> None:
+    unused = Engine(Settings(str(engine_warehouse)), tmp_path / "engine.log")
+    (refused,) = run_statement(unused, "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')")
     assert isinstance(refused, Failed) and refused.position is not None
-    (failed,) = run_statement(mortal, "SELECT * FROM shop.nothing")
+    (failed,) = run_statement(unused, "SELECT * FROM shop.nothing")
     assert isinstance(failed, Failed) and failed.position == 14
-    assert mortal.state == "stopped"
-    events = list(run_statement(mortal, "SELECT 1 AS one"))
-    assert isinstance(events[-1], Finished)
+    assert unused.state == "stopped"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -11,6 +13,10 @@ import pytest
 
 import paimark
 from paimark.core.cli.main import run
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import TablePath
+from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, open_table
 from tests.spark.lake.foreign_spark import ForeignSpark
 
@@ -156,8 +162,8 @@ def test_statements_write_and_change_rows_there(foreign_spark: ForeignSpark, tmp
         {"id": 4, "price": Decimal("4.00"), "day": date(2026, 5, 1)},
     ]
     assert k.at().to_arrow().num_rows == 0
-    done = [(each.action, each.summary.partition(": ")[2]) for each in k.operations()]
-    assert done == [
+    logged = [(each.action, each.summary.partition(": ")[2]) for each in k.operations()]
+    assert logged == [
         ("write", "6 records added"),
         ("update", "2 rows updated"),
         ("merge-into", "1 row deleted, 2 rows inserted"),
@@ -166,8 +172,10 @@ def test_statements_write_and_change_rows_there(foreign_spark: ForeignSpark, tmp
         ("overwrite", "1 record added, 15 records removed"),
         ("delete-from", "files with 1 record taken away"),
     ]
-    k.undo()
-    k.undo()
+    with closing(Engine(Settings(str(tmp_path)), tmp_path / "engine.log")) as engine:
+        context = replace(context_on(tmp_path), engine=lambda: engine)
+        for _ in range(2):
+            done(context, "undo", table=TablePath("shop", "k"))
     prices = {row["id"]: row["price"] for row in k.at().to_arrow().to_pylist()}
     assert prices == {1: 1.0, 2: 0.5, 3: 3.0, 4: -4.0, 6: 1.0, 7: 1.0, 9: 0.5}
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
 import zipfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from paimark.core.spark.launch.home import SparkHome, find_spark
 from paimark.core.spark.stores.jars import directory_of, jar_sets
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table
+from tests.spark.client.test_engine import processes_of
 from tests.spark.engine_fixture import ask, rows
 
 
@@ -104,30 +107,50 @@ def test_a_library_that_is_too_old_is_refused(tmp_path: Path) -> None:
         jars.paimon_jar(find_spark(), {"paimon.jar": str(old)})
 
 
-def test_tables_that_need_the_library_are_refused_with_the_command_that_fetches_it(
-    warehouse_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv(SWITCH, "0")
-    damaged = directory_of(jar_sets()["paimon"])
-    damaged.mkdir(parents=True, mode=0o700)
-    (damaged / "paimon-bundle-1.4.2.jar").write_bytes(b"half a jar")
-    warehouse = tmp_path / "warehouse"
-    shutil.copytree(warehouse_template, warehouse)
-    options = {"bucket": "1", "merge-engine": "partial-update"}
-    create_table(warehouse, "shop.merged", ORDERS, primary_keys=["order_id"], options=options)
-    some = {"order_id": [1], "customer": ["a"], "price": [1.0]}
-    commit(warehouse, "shop.merged", pa.table(some, schema=ORDERS))
-    settings = Settings(str(warehouse), spark_master="local[1]", spark_conf={"spark.paimark.warmUp": "off"})
-    with closing(Engine(settings, tmp_path / "engine.log")) as engine:
-        for sql in ("SELECT * FROM shop.merged", "EXPLAIN SELECT * FROM shop.merged"):
-            failure = ask(engine, sql).failure
-            assert failure.message == (
-                "shop.merged is read by Paimon's own library (merge-engine partial-update), "
-                "and Spark has none here"
-            )
-            assert failure.hint == "Run `paimark jars fetch paimon`."
-            assert failure.position == len(sql) - len("shop.merged")
-        native = ask(engine, "SELECT * FROM shop.orders VERSION AS OF 5 WHERE order_id = 6")
-        assert native.finish.rows == 1 and native.readings[0].scan == "native"
-        assert len(rows(engine, "SELECT * FROM shop.`merged$snapshots`")) == 1
+@pytest.fixture(scope="module")
+def bare(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """An engine without the library, the first of a user who has no archive of Java's classes.
+
+    Somebody else makes one all the time, so that it makes none when it ends.
+    """
+    place = tmp_path_factory.mktemp("bare")
+    warehouse, archives = place / "warehouse", place / "cache/paimark/java"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+        patch.setenv(SWITCH, "on")
+        damaged = directory_of(jar_sets()["paimon"])
+        damaged.mkdir(parents=True, mode=0o700)
+        (damaged / "paimon-bundle-1.4.2.jar").write_bytes(b"half a jar")
+        shutil.copytree(warehouse_template, warehouse)
+        options = {"bucket": "1", "merge-engine": "partial-update"}
+        create_table(warehouse, "shop.merged", ORDERS, primary_keys=["order_id"], options=options)
+        some = {"order_id": [1], "customer": ["a"], "price": [1.0]}
+        commit(warehouse, "shop.merged", pa.table(some, schema=ORDERS))
+        archives.mkdir(mode=0o700)
+        conf = {"spark.paimark.warmUp": "off"}
+        settings = Settings(str(warehouse), spark_master="local[1]", spark_conf=conf)
+        with (archives / "lock").open("w") as lock, closing(Engine(settings, place / "engine.log")) as engine:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield engine
+
+
+def test_tables_that_need_the_library_are_refused_with_the_command_that_fetches_it(bare: Engine) -> None:
+    for sql in ("SELECT * FROM shop.merged", "EXPLAIN SELECT * FROM shop.merged"):
+        failure = ask(bare, sql).failure
+        assert failure.message == (
+            "shop.merged is read by Paimon's own library (merge-engine partial-update), "
+            "and Spark has none here"
+        )
+        assert failure.hint == "Run `paimark jars fetch paimon`."
+        assert failure.position == len(sql) - len("shop.merged")
+    native = ask(bare, "SELECT * FROM shop.orders VERSION AS OF 5 WHERE order_id = 6")
+    assert native.finish.rows == 1 and native.readings[0].scan == "native"
+    assert len(rows(bare, "SELECT * FROM shop.`merged$snapshots`")) == 1
+
+
+def test_the_first_engine_lists_its_classes_for_an_archive(bare: Engine) -> None:
+    bare.wait_ready()
+    assert bare._process is not None
+    listed = bare._process.scratch / "loaded-classes"
+    assert any(f"-XX:DumpLoadedClassList={listed}" in command for _, command in processes_of(bare))
+    assert "org/apache/spark/SparkContext" in listed.read_text()

@@ -8,9 +8,9 @@ import pytest
 from paimark.core.spark.client.client import Engine
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
-from tests.spark.stores.engines import door, on_s3, store_jars
+from tests.spark.stores.engines import door, on_s3
 
-__all__ = ["door", "on_s3", "store_jars"]
+__all__ = ["door", "on_s3"]
 
 
 @pytest.mark.long

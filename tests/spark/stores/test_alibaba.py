@@ -16,11 +16,10 @@ from tests.actions.acting import contents
 from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order
 from tests.spark.native.test_native import read_natively
-from tests.spark.stores.engines import store_jars
 from tests.storage.clouds.alibaba_door import AlibabaDoor, alibaba, alibaba_client, put_all
 from tests.storage.stores import S3Server
 
-__all__ = ["alibaba", "alibaba_client", "store_jars"]
+__all__ = ["alibaba", "alibaba_client"]
 
 
 # Its clients come from two registries.

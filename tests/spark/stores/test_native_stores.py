@@ -26,11 +26,11 @@ from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.generated_tables import Generated, generate
 from tests.spark.native.test_native import agreed
-from tests.spark.stores.engines import SECRET, door, on_hdfs, on_s3, store_jars, upload
+from tests.spark.stores.engines import SECRET, door, on_hdfs, on_s3, upload
 from tests.spark.stores.faulty import Door
 from tests.spark.test_differential import agree
 
-__all__ = ["door", "on_hdfs", "on_s3", "store_jars"]
+__all__ = ["door", "on_hdfs", "on_s3"]
 # Generated tables, which take a minute a store: a number, and which kind of them.
 _GENERATED = {
     2001: ("deduplicate", "parquet"),

@@ -16,11 +16,10 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from tests.spark.engine_fixture import ask, by_library, in_order, rows
 from tests.spark.standalone import SPARING, standalone
-from tests.spark.stores.engines import engine_on, store_jars
+from tests.spark.stores.engines import engine_on
 from tests.spark.stores.faulty import Door
 from tests.storage.stores import BUCKET, S3Server
 
-__all__ = ["store_jars"]
 # Appended and merged rows; on a cluster tasks read both.
 QUERIES = (
     "SELECT * FROM shop.events WHERE kind IS NOT NULL",
