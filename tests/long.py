@@ -26,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
     No deadline: examples write files, and a busy machine is no fault of theirs.
     """
     short = "the same each time"
-    settings.register_profile(short, derandomize=True, deadline=None, max_examples=35)
+    settings.register_profile(short, derandomize=True, deadline=None, max_examples=25)
     settings.register_profile(_NEW_SEEDS, derandomize=False, deadline=None, print_blob=True)
     settings.load_profile(_NEW_SEEDS if config.getoption("--long") else short)
 

@@ -16,6 +16,7 @@ from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
+from tests.long import long_but
 from tests.storage.stores import BUCKET
 
 
@@ -69,6 +70,7 @@ def test_savepoint_tag_branch_and_recovery(memory: Files, warehouse: Path) -> No
     assert planned(context, "recover").empty
 
 
+@pytest.mark.parametrize("store", long_but(["memory", "s3", "hdfs"], "memory"), indirect=True)
 def test_creators_at_once_get_ids_of_their_own(store: Files, warehouse: Path) -> None:
     context = context_on(warehouse, store)
     with ThreadPoolExecutor(6) as pool:

@@ -153,6 +153,8 @@ SHORT = (
     "tag on a branch",
     "snapshots with every kind of file",
 )
+# Another case of each writes the like.
+LONG = ("savepoint of a snapshot", "savepoint without its tag", "tag of an expired snapshot")
 
 
 @pytest.fixture
@@ -160,7 +162,12 @@ def scene(request: pytest.FixtureRequest, warehouse: Path) -> Scene:
     return Scene(request.param, warehouse)
 
 
-@pytest.mark.parametrize("scene", CASES, indirect=True, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "scene",
+    long_but(CASES, *{case.name for case in CASES} - {*LONG}, name=lambda case: case.name),
+    indirect=True,
+    ids=lambda case: case.name,
+)
 def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
     for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):

@@ -184,7 +184,11 @@ def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Chang
     return scene
 
 
-@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
+@pytest.mark.parametrize(
+    "changes",
+    long_but(REWRITINGS, *SHORT, "replace-main-branch", name=lambda changes: changes[-1][0]),
+    ids=lambda changes: changes[-1][0],
+)
 def test_every_write_around_a_rewriting_can_be_the_last(
     engine: Engine, engine_warehouse: Path, is_long: bool, changes: tuple[Change, ...]
 ) -> None:

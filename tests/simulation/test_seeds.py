@@ -55,8 +55,8 @@ def test_every_action_is_killed_in_some_way() -> None:
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
-    """Every 400th crash point, and one of each case; in most of them others act before the recovery."""
-    simulated("--crashes", "--every", "400", seconds=280)
+    """Every 1000th crash point, and one of each case; in most of them others act before the recovery."""
+    simulated("--crashes", "--every", "1000", seconds=280)
 
 
 @pytest.mark.long

@@ -94,6 +94,7 @@ def trying(context: Context, table: TablePath, tmp_path: Path) -> Trying:
     return Trying(context, table, tmp_path)
 
 
+@pytest.mark.parametrize("table", long_but(["keyed", "plain"], "keyed"), indirect=True)
 def test_a_check_fails_first_then_the_repair_is_published_and_taken_back(
     context: Context, table: TablePath, trying: Trying
 ) -> None:

@@ -141,7 +141,7 @@ def test_it_goes_back_to_main_right_before_it(make_table: MakeTable) -> None:
     ("on_conflict", "key", "merged"),
     [
         ("main", "a1", MERGED | {"a1": 7}),
-        ("branch", "a3", MERGED),
+        pytest.param("branch", "a3", MERGED, marks=pytest.mark.long),
         pytest.param("branch", "a1", MERGED, marks=pytest.mark.long),
         pytest.param("main", "a5", MERGED | {"a5": 7}, marks=pytest.mark.long),
     ],

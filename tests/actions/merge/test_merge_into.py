@@ -187,6 +187,7 @@ def test_a_merge_into_a_branch_is_undone_and_redone_there(with_engine: Context, 
     assert counted(with_engine, table) == main
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["orders"], indirect=True)
 def test_conflicts_with_another_branch_are_chosen_as_with_main(
     with_engine: Context, table: TablePath, tmp_path: Path

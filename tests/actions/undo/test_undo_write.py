@@ -20,6 +20,7 @@ from paimark.core.table.operations import read_operations
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import applied, item, planned, undoable
 from tests.conftest import EVENTS, ORDERS
+from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import in_order
 
@@ -69,7 +70,7 @@ class Scene:
         return [each.action for each in read_operations(self.context.files, self.table)]
 
 
-@pytest.mark.parametrize("name", ["orders", "events"])
+@pytest.mark.parametrize("name", long_but(["orders", "events"], "orders"))
 def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str) -> None:
     scene = Scene(with_engine, f"undone_insert_{name}", name)
     before, first = scene.rows(), scene.head() or 0

@@ -10,6 +10,7 @@ from paimark.core.actions.context import Context
 from tests.interop.chain import Chain
 from tests.interop.chain_kinds import KINDS, K, P, Row, S, V, documented
 from tests.interop.judge import Judge
+from tests.long import long_but
 
 
 def row(key: int, value: int, text: str | None = None) -> Row:
@@ -57,7 +58,10 @@ def chain_of(judge: Judge, context: Context, warehouse: Path, length: str, kind:
     return Chain(judge, context, warehouse, f"{length}_{kind.replace(' ', '_')}", KINDS[kind])
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in LIKE_OTHERS])
+@pytest.mark.parametrize(
+    "kind",
+    long_but([kind for kind in KINDS if kind not in LIKE_OTHERS], "first row", "rows in no bucket yet"),
+)
 def test_a_branch_is_main_and_main_comes_back(
     judge: Judge, context: Context, engine_warehouse: Path, kind: str
 ) -> None:

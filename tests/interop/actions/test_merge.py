@@ -85,6 +85,7 @@ def test_main_goes_on_along_a_branch_that_it_did_not_leave(
     assert is_done(context, table)
 
 
+@pytest.mark.long
 def test_a_branch_that_another_was_merged_into_is_read_by_stock(
     context: Context, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -179,7 +179,8 @@ def stock(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ju
         yield other
 
 
-@pytest.mark.parametrize("count", long_but([2_000, 100_000], "2000"))
+@pytest.mark.long
+@pytest.mark.parametrize("count", [2_000, 100_000])
 def test_a_merge_and_a_try_land_beside_a_job(
     context: Context,
     engine_warehouse: Path,

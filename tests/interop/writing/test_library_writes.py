@@ -32,7 +32,7 @@ SECOND = [*[(key, 1, f"b{key}") for key in range(5, 9)], (5, 2, None)]
 THEIRS: list[tuple[str, list[Any]]] = [("+I", [key, key * 10, None]) for key in range(3, 8)]
 TWO = {"bucket": "2"}
 PARTIAL = {**TWO, "merge-engine": "partial-update"}
-OFTEN = ("deduplicate", "dynamic buckets", "sequence group")
+OFTEN = ("dynamic buckets", "sequence group")
 KINDS: dict[str, dict[str, str]] = {
     "deduplicate": TWO,
     "dynamic buckets": {"dynamic-bucket.target-row-num": "3"},
@@ -168,7 +168,7 @@ def test_a_key_moves_to_another_partition(
     [
         pytest.param({"bucket": "-1"}, marks=pytest.mark.long),
         {"bucket": "2", "bucket-key": "k"},
-        {"bucket": "-1", "deletion-vectors.enabled": "true"},
+        pytest.param({"bucket": "-1", "deletion-vectors.enabled": "true"}, marks=pytest.mark.long),
         {"bucket": "-1", "row-tracking.enabled": "true"},
     ],
     ids=str,

@@ -78,7 +78,6 @@ KINDS = {**READ, **MORE}
 OFTEN = (
     "sequence group",
     "retractions",
-    "first row",
     "vectors",
     "keys across partitions",
     "postponed buckets",

@@ -254,7 +254,7 @@ UNSEEN = {
         "merge-engine": "first-row",
     },
 }
-SEEN_OFTEN = ("first row", "vectors")
+SEEN_OFTEN = ("first row",)
 
 
 def inserted(session: SparkSession, warehouse: Path, rows: Sequence[Sequence[Any]], **more: Any) -> Committed:

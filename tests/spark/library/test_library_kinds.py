@@ -58,7 +58,6 @@ OFTEN = (
     "append",
     "sequence group",
     "retractions",
-    "collect",
     "nested_update",
     "first row",
     "json",

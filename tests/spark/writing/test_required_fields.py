@@ -37,7 +37,9 @@ WRITTEN = [
 ]
 
 
-@pytest.mark.parametrize("keys", [[], ["k"]], ids=["append", "keyed"])
+@pytest.mark.parametrize(
+    "keys", [pytest.param([], id="append", marks=pytest.mark.long), pytest.param(["k"], id="keyed")]
+)
 @pytest.mark.parametrize("file_format", long_but(["parquet", "orc"], "parquet"))
 def test_required_fields_are_written_as_stock_reads_them(
     engine: Engine, engine_warehouse: Path, judge: Judge, file_format: str, keys: list[str]

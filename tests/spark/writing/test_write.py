@@ -312,7 +312,7 @@ PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", long_but(PARTS, "hour", "text", "money"))
+@pytest.mark.parametrize("kind", long_but(PARTS, "hour", "text"))
 def test_partitions_of_every_type_are_replaced_and_no_other(
     engine: Engine, engine_warehouse: Path, kind: str
 ) -> None:

@@ -116,7 +116,10 @@ def test_rows_that_are_no_rows_of_a_keyed_table_now_are_refused(
         assert target_of_result(context_on(warehouse), result).table == TablePath("shop", "orders")
 
 
-@pytest.mark.parametrize(("asked", "is_newest"), [(None, True), ("snapshot.5", True), ("snapshot.2", False)])
+@pytest.mark.parametrize(
+    ("asked", "is_newest"),
+    [(None, True), pytest.param("snapshot.5", True, marks=pytest.mark.long), ("snapshot.2", False)],
+)
 def test_rows_that_were_the_newest_can_be_edited_after_a_commit(
     warehouse: Path, asked: str | None, is_newest: bool
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import long_but
 from tests.tui.driving import at_events, at_orders, sitting
 
 
@@ -54,7 +55,7 @@ async def test_q_says_which_key_quits(warehouse: Path) -> None:
         assert console.app.is_running
 
 
-@pytest.mark.parametrize("word", ["q", "quit", "exit"])
+@pytest.mark.parametrize("word", long_but(["q", "quit", "exit"], "q"))
 async def test_a_colon_and_the_word_of_other_programs_quits(warehouse: Path, word: str) -> None:
     async with at_events(warehouse) as console:
         await console.press("colon", *word, "enter")

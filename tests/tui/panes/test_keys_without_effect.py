@@ -86,8 +86,8 @@ def _is_read(console: Sitting) -> bool:
 
 @pytest.mark.parametrize(("tab", "note"), [
     ("1", "No snapshots. 6 opens the query pane: an INSERT makes one."),
-    ("2", "No savepoints. s makes one of the newest snapshot."),
-    ("4", "No tags. t on a snapshot makes one."),
+    pytest.param("2", "No savepoints. s makes one of the newest snapshot.", marks=pytest.mark.long),
+    pytest.param("4", "No tags. t on a snapshot makes one.", marks=pytest.mark.long),
     ("7", "No commits. 6 opens the query pane: an INSERT makes one."),
 ])  # fmt: skip
 async def test_an_empty_pane_says_what_is_missing_and_no_key_for_its_rows_is_silent(
