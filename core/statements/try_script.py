@@ -40,7 +40,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_names, branch_root, main_root
 from paimark.core.table.operations import CheckResult, checks_said
-from paimark.core.table.records import is_same_commit
+from paimark.core.table.records import Snapshot, is_same_commit
 from paimark.core.travel.parse.statement import Statement
 from paimark.core.travel.parse.tokens import iter_tokens
 from paimark.core.travel.version import resolve_latest
@@ -144,9 +144,7 @@ class _Attempt:
             raise Refused("The script or its checks changed since the plan was made", "Make a new plan.")
         self._do("create-branch", name=name, snapshot=self.start.head.snapshot.id)
         with self._staying():
-            self._run(engine, script)
-            newest = resolve_latest(self.context.files, branch_root(self.context.files, self.table, name))
-            head = self.start.head.snapshot.id if newest is None else newest.snapshot.id
+            head = self._run(engine, script)
             done, results = self._publish(head)
         said = f"{counted(len(script), 'statement')}" + (f", {checks_said(results)}" if results else "")
         snapshot = head if done is None else done.result.get("snapshot_id")
@@ -179,7 +177,9 @@ class _Attempt:
     def _drop(self) -> str:
         return shell_line(["paimark", "delete-branch", self.table.word, "--name", self.name])
 
-    def _run(self, engine: Engine, script: Sequence[ScriptStatement]) -> None:
+    def _run(self, engine: Engine, script: Sequence[ScriptStatement]) -> int:
+        """The branch's newest snapshot after it."""
+        newest = self.start.head.snapshot
         for each in script:
             self.progress(each.place.label or "the statement")
             mode = CallMode(lambda called, plan: None, self.progress, note=self.context.note, asks=False)
@@ -187,6 +187,21 @@ class _Attempt:
                 for event in run_statement(engine, each.statement, call=mode):
                     if isinstance(event, Failed):
                         raise event.error()
+            newest = self._gone_on(newest)
+        return newest.id
+
+    def _gone_on(self, before: Snapshot) -> Snapshot:
+        """The newest snapshot of the branch. Raises `Refused` if another branch has its name by now."""
+        files, root = self.context.files, branch_root(self.context.files, self.table, self.name)
+        [data] = files.read_many([root.snapshot(before.id)])
+        newest = resolve_latest(files, root)
+        if data is None or newest is None or not is_same_commit(Snapshot.from_json(data, root.label), before):
+            raise Refused(
+                f"Branch {self.name} of {self.table.full_name} is another one now: it lacks snapshot "
+                f"{before.id}",
+                "Try it again, under a name that nobody else gives.",
+            )
+        return newest.snapshot
 
     def _publish(self, head: int) -> tuple[Outcome | None, tuple[CheckResult, ...]]:
         """Publish the branch's snapshot `head` and no other. Raises `Refused` for a check that fails."""

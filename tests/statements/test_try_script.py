@@ -148,6 +148,19 @@ def test_what_is_not_on_the_branch_is_refused_before_anything_runs(
         trying(REPAIR)
 
 
+@pytest.mark.parametrize("table", ["keyed"], indirect=True)
+def test_nothing_of_another_branch_of_that_name_is_published(
+    context: Context, table: TablePath, trying: Trying
+) -> None:
+    def is_made_again() -> None:
+        done(context, "delete-branch", table, name="aside")
+        done(context, "create-branch", table, name="aside", snapshot=1)
+
+    with pytest.raises(Refused, match="is another one now: it lacks snapshot 2"):
+        trying(f"{REPAIR} INSERT INTO {{this}} VALUES (7, 7)", at="statement 2", meanwhile=is_made_again)
+    assert prices(context, table) == {1: 10.0, 2: -1.0}
+
+
 @pytest.mark.parametrize("table", ["keyed", pytest.param("plain", marks=pytest.mark.long)], indirect=True)
 def test_main_moves_meanwhile(context: Context, table: TablePath, trying: Trying) -> None:
     script = f"{REPAIR} DELETE FROM {{this}} WHERE id = 7;"

@@ -147,6 +147,23 @@ BROWSE: list[BindingType] = [
 ]
 
 
+def keys_of_tabs() -> Mapping[Tab, Sequence[BindingType]]:
+    """The keys that only the pane of one tab has. Imports every pane, which takes a moment."""
+    from paimark.tui.panes.branches import BranchesPane
+    from paimark.tui.panes.query import QueryPane
+    from paimark.tui.panes.schema import SchemaPane
+    from paimark.tui.panes.sheets.sheet import QuerySheet
+    from paimark.tui.panes.timeline.timeline_pane import TimelinePane
+    from paimark.tui.widgets.sql_editor import SqlEditor
+
+    return {
+        Tab.BRANCHES: BranchesPane.BINDINGS,
+        Tab.SCHEMA: SchemaPane.BINDINGS,
+        Tab.TIMELINE: TimelinePane.BINDINGS,
+        Tab.QUERY: [*QueryPane.BINDINGS, *QuerySheet.BINDINGS, *SqlEditor.BINDINGS],
+    }
+
+
 def is_for_rows(binding: str) -> bool:
     """Whether the key with this id is for a row, of the tree or of a tab."""
     return binding not in NOT_FOR_ROWS and binding.startswith((*FOR_ROWS, "tables."))
@@ -186,11 +203,9 @@ def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
 
 def _why_on_another(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     """The same for a key that only the pane of another tab has."""
-    # These import every pane, which takes a moment.
     from paimark.tui.keys.rebinding import keys_of
-    from paimark.tui.panes.tab_keys import KEYS_OF_TABS
 
-    for other, bindings in KEYS_OF_TABS.items():
+    for other, bindings in keys_of_tabs().items():
         for binding in (each for each in bindings if isinstance(each, Binding) and other is not tab):
             if pressed in keys_of(binding, keymap(screen.app)):
                 return _where(binding, pressed, [other], tab)

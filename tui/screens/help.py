@@ -13,9 +13,8 @@ from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.record import matches
 from paimark.tui.keymap import hidden
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.panes.tab_keys import KEYS_OF_TABS
 from paimark.tui.panes.tables import TablesPane
-from paimark.tui.screens.browse import BrowseScreen
+from paimark.tui.screens.browse_keys import BROWSE, keys_of_tabs
 from paimark.tui.tabs import Tab
 from paimark.tui.theme import Line
 from paimark.tui.widgets.grid.record_grid import RecordGrid
@@ -40,11 +39,11 @@ def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
 def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:
     """All sections. `everywhere` are the application's bindings; the section of the tab `here` is first."""
     sections = [
-        ("Everywhere: each change shows its plan first", [*BrowseScreen.BINDINGS, *everywhere]),
+        ("Everywhere: each change shows its plan first", [*BROWSE, *everywhere]),
         ("In rows", RecordGrid.BINDINGS),
         ("On a snapshot, savepoint, branch or tag", RecordPane.BINDINGS),
         ("Tables", TablesPane.BINDINGS),
-        *((tab.title, keys) for tab, keys in KEYS_OF_TABS.items()),
+        *((tab.title, keys) for tab, keys in keys_of_tabs().items()),
     ]
     return sorted(sections, key=lambda section: here is None or section[0] != here.title)
 

@@ -9,8 +9,7 @@ import pytest
 from textual.binding import Binding
 
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.panes.tab_keys import KEYS_OF_TABS
-from paimark.tui.screens.browse_keys import _DOES
+from paimark.tui.screens.browse_keys import _DOES, keys_of_tabs
 from paimark.tui.tabs import Tab
 from tests.conftest import ORDERS
 from tests.paimon import create_table
@@ -51,7 +50,7 @@ async def test_a_key_for_a_result_says_so_beside_the_query_pane(warehouse: Path)
 
 
 def test_every_key_of_one_tab_only_is_told_in_words() -> None:
-    ids = {each.id for keys in KEYS_OF_TABS.values() for each in keys if isinstance(each, Binding)}
+    ids = {each.id for keys in keys_of_tabs().values() for each in keys if isinstance(each, Binding)}
     typed = {each for each in ids if each and each.startswith("editor.")}
     # Each pane has these.
     assert ids - typed - _DOES.keys() == {"query.cell", "query.leave"}
