@@ -6,7 +6,7 @@ A reader of a plan knows a table by its rows, names and times. So nothing here n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from paimark.core.actions.plan import Item
@@ -235,6 +235,15 @@ def streams_skip(files: Files, root: Root) -> Item:
         f"streaming readers of {root.label} skip an overwrite; {known if names else 'no consumer'} is known"
     )
     return Item("affects", text, "streaming-readers", count=len(names), names=tuple(names))
+
+
+def streaming_readers(files: Files, roots: Iterable[Root]) -> list[Item]:
+    """Who reads these roots as a stream, and notices that they go."""
+    names = sorted({name for root in roots for name in consumers_of(files, root)})
+    if not names:
+        return []
+    text = f"streaming readers: {listed(names, 'consumer')}"
+    return [Item("affects", text, "streaming-readers", count=len(names), names=tuple(names))]
 
 
 def consumers_of(files: Files, root: Root) -> list[str]:

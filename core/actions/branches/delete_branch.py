@@ -61,6 +61,7 @@ from paimark.core.actions.said import (
     name_lost,
     nothing_lost,
     otherwise,
+    streaming_readers,
     unit_in,
     version_of,
 )
@@ -445,7 +446,7 @@ def affected(context: Context, root: Root, branch_state: RootState | None) -> li
     """Who uses the branch, and which changes can't be taken back without it."""
     items = []
     if branch_state is not None:
-        items.append(_jobs(context, root))
+        items += [_jobs(context, root), *streaming_readers(context.files, [root])]
     for entry in operations.undoable(context, root.table):
         if root.label in entry.turned.needs:
             what = f"{entry.branch} becoming main" if entry.turned.main else entry.description

@@ -14,7 +14,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Refusal, Step, raise_first
-from paimark.core.actions.said import consumers_of, job_that_writes, unit_in
+from paimark.core.actions.said import job_that_writes, streaming_readers, unit_in
 from paimark.core.actions.tables.copying import CopiedMove
 from paimark.core.actions.tables.places import walked
 from paimark.core.errors import Corrupt, NotFound
@@ -84,14 +84,7 @@ def noticed_by(context: Context, table: TablePath) -> Iterator[Item]:
             "jobs-lose-table",
             newest=newest.time,
         )
-    if readers := sorted({name for root in roots for name in consumers_of(files, root)}):
-        yield Item(
-            "affects",
-            f"streaming readers: {listed(readers, 'consumer')}",
-            "streaming-readers",
-            count=len(readers),
-            names=tuple(readers),
-        )
+    yield from streaming_readers(files, roots)
 
 
 def state_of(files: Files, table: TablePath) -> str:

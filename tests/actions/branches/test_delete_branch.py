@@ -60,6 +60,18 @@ def test_the_plan_says_which_commits_go_and_whose_jobs_fail(context: Context) ->
     assert (kept.ask.phrase, kept.undo) == ("fix", "paimark undo shop.orders")
 
 
+def test_streams_that_read_the_branch_are_told(context: Context, orders: Path) -> None:
+    branched(context)
+    (readers := orders / "branch/branch-fix/consumer").mkdir()
+    (readers / "consumer-nightly").write_text('{"nextSnapshot": 3}')
+    plans = (
+        planned(context, ACTION, name="fix"),
+        planned(context, ACTION, name="fix", keep=True),
+        planned(context, "rename-branch", name="fix", to="repair"),
+    )
+    assert all(item(plan, "streaming-readers").names == ("nightly",) for plan in plans)
+
+
 @pytest.mark.parametrize("keep", [False, True])
 def test_what_a_job_commits_that_did_not_know_is_named_with_what_to_do(
     context: Context, orders: Path, keep: bool
