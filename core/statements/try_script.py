@@ -230,7 +230,14 @@ class _Attempt:
         context = dataclasses.replace(self.context, progress=self.progress)
         made = action(step).plan(context, self.table, arguments)
         raise_first(made.refusals)
-        return action(step).apply(context, made, self.progress), made.checks
+        try:
+            return action(step).apply(context, made, self.progress), made.checks
+        except Refused:
+            now = start_of(self.context.files, self.table).head.snapshot
+            if made.arguments.get("kind") != "fast-forward" or is_same_commit(now, self.start.head.snapshot):
+                raise
+        # A job committed during the checks: main can't take the branch's commits, and gets its rows.
+        return self._do(step, **arguments)
 
     @contextmanager
     def _staying(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import CallMode, run_statement
 from paimark.core.statements.try_script import TRY_SCRIPT
+from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.operations import read_operations
@@ -24,6 +25,7 @@ from tests.actions.acting import context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
+from tests.storage.wrapped import Wrapped
 
 _numbers = count(1)
 REPAIR = "UPDATE {this} SET price = abs(price) WHERE price < 0;"
@@ -179,6 +181,32 @@ def test_main_moves_meanwhile(context: Context, table: TablePath, trying: Trying
         with pytest.raises(Refused, match="also removed 1 row, "):
             trying(script, at="statement 2", meanwhile=lambda: add(context, table, (4, 40.0)), name="again")
     assert prices(context, table)[3] == 30.0
+
+
+class _BeforeMerge(Wrapped):
+    """A store in which somebody commits right before the merge takes the lock, after create-branch."""
+
+    def __init__(self, inner: Files, meanwhile: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self.meanwhile, self.locks = meanwhile, 0
+
+    def create(self, path: str, data: bytes) -> bool:
+        self.locks += path.endswith("/ACTION")
+        if path.endswith("/ACTION") and self.locks == 2:
+            self.meanwhile()
+        return self.inner.create(path, data)
+
+
+@pytest.mark.parametrize("table", ["keyed"], indirect=True)
+def test_a_job_that_commits_during_the_checks_is_merged_with(
+    context: Context, table: TablePath, trying: Trying
+) -> None:
+    """Main was to go along the branch, which it can't do any more: it gets the branch's rows."""
+    trying.context = replace(
+        context, files=_BeforeMerge(context.files, lambda: add(context, table, (3, 30.0)))
+    )
+    trying(REPAIR)
+    assert prices(context, table) == {1: 10.0, 2: 1.0, 3: 30.0}
 
 
 @pytest.mark.parametrize("table", ["plain"], indirect=True)
