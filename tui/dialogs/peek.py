@@ -81,9 +81,8 @@ class PeekScreen(Dialog[None]):
         )
         self._grid.lay_out(ColumnLayout((*keys, *(name for name in names if name not in keys))))
         at = f"snapshot {version.snapshot.id}" if version.snapshot else "no snapshot"
-        more = " and perhaps more" if table.num_rows == PEEKED else ""
-        rows = counted(table.num_rows, "row") + _records(version)
-        self.retitle(f"{self._of} at {at}: {rows}{more}")
+        first = "the first " if table.num_rows == PEEKED else ""
+        self.retitle(f"{self._of} at {at}: {first}{counted(table.num_rows, 'row')}{_records(version)}")
 
     def _failed(self, error: PaimarkError) -> None:
         self._is_reading = False
