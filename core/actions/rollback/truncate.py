@@ -20,7 +20,7 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_state import moving_refusals
-from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
+from paimark.core.actions.said import consumers_of, job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
@@ -30,8 +30,6 @@ from paimark.core.table.lineage.edits import Edits, HistoryEdit
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.records import Consumer, Snapshot, point_of
-
-_CONSUMER = "consumer-"
 
 
 def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
@@ -266,10 +264,10 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
 
 
 def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:
-    names = sorted(each for each in files.names(root.consumers) if each.startswith(_CONSUMER))
-    contents = files.read_many(f"{root.consumers}/{name}" for name in names)
+    names = consumers_of(files, root)
+    contents = files.read_many(root.consumer(name) for name in names)
     return [
-        name.removeprefix(_CONSUMER)
+        name
         for name, data in zip(names, contents, strict=True)
         if data is not None and _next_of(data) > keep + 1
     ]
