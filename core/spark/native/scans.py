@@ -101,7 +101,6 @@ class NativeScans:
         master = None if self._jvm is None else session.sparkContext.master
         self.stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
         self._frames: OrderedDict[_FrameKey, _CachedFrame] = OrderedDict()
-        self._summaries: dict[_FrameKey, Summary | None] = {}
 
     def renew_keys(self) -> None:
         """Use the present keys of stores from now on. To be called before each statement."""
@@ -153,15 +152,8 @@ class NativeScans:
         """A summary from metadata that answers the aggregates in `need`; None if rows must be read."""
         if need.summary_columns is None or table.beside is not None:
             return None
-        key = _FrameKey(table.key, None, need.conditions, None, need.summary_columns)
-        if key not in self._summaries:
-            chosen = self._chosen(table, need.conditions)
-            if len(self._summaries) >= _KEPT_FRAMES:
-                self._summaries.clear()
-            self._summaries[key] = summarised(
-                table.schema, table.state.schemas, need.summary_columns, *chosen
-            )
-        return self._summaries[key]
+        chosen = self._chosen(table, need.conditions)
+        return summarised(table.schema, table.state.schemas, need.summary_columns, *chosen)
 
     def frame(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
         """A frame of at least the needed rows (`need` None: all rows), or of a `summary`."""
