@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Protocol
-
-import pyarrow as pa
+from zipfile import ZipFile
 
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
@@ -30,19 +30,8 @@ QUIET_SECONDS = 1.0
 # The pause after the start: by then a caller that waited for it has sent its statement, or closed the engine.
 SETTLED_SECONDS = 0.2
 
-DATABASE = "warm_up"
-_ROWS = 64
 # The console's limit.
 _CONSOLE_ROWS = 500
-_COLUMNS = pa.schema(
-    [
-        pa.field("id", pa.int64(), nullable=False),
-        pa.field("name", pa.string()),
-        pa.field("price", pa.float64()),
-        pa.field("day", pa.date32()),
-        pa.field("at", pa.timestamp("us")),
-    ]
-)
 # The most common ones first. Each uses code of Spark's that those before it don't.
 STATEMENTS = (
     "SELECT * FROM warm_up.keyed VERSION AS OF 1",
@@ -141,9 +130,7 @@ class WarmUp:
     def steps(self) -> Iterator[Callable[[], None]]:
         """The steps, to be done one after another."""
         # Each is short: a statement that comes waits for the end of the running one.
-        yield partial(_create_table, self._place)
-        for step in (1, 2):
-            yield partial(_commit, self._place, step)
+        yield partial(_unpack, self._place)
         yield self._set_up
         for sql in STATEMENTS:
             yield partial(self._run, sql)
@@ -167,37 +154,7 @@ def _note(report: Report | Batch) -> None:
         print(f"warm-up: {report.message}", file=sys.stderr, flush=True)
 
 
-def _create_table(place: Path) -> None:
-    """Make a warehouse with the table `warm_up.keyed`."""
-    # Nothing else in the engine needs all of pypaimon, which takes most of a second.
-    from pypaimon import CatalogFactory, Schema
-
-    catalog = CatalogFactory.create({"warehouse": str(place)})
-    catalog.create_database(DATABASE, True)
-    schema = Schema.from_pyarrow_schema(_COLUMNS, primary_keys=["id"], options={"bucket": "1"})
-    catalog.create_table(f"{DATABASE}.keyed", schema, False)
-
-
-def _commit(place: Path, step: int) -> None:
-    """Make a snapshot; those of all steps have keys in common."""
-    from pypaimon import CatalogFactory
-
-    catalog = CatalogFactory.create({"warehouse": str(place)})
-    builder = catalog.get_table(f"{DATABASE}.keyed").new_batch_write_builder()
-    writer, committer = builder.new_write(), builder.new_commit()
-    writer.write_arrow(_rows(step))
-    committer.commit(writer.prepare_commit())
-    writer.close()
-    committer.close()
-
-
-def _rows(step: int) -> pa.Table:
-    ids = range(0, _ROWS, step)
-    columns = {
-        "id": ids,
-        "name": [f"n{each % 5}" for each in ids],
-        "price": [each * step / 4 for each in ids],
-        "day": [20_000 + each for each in ids],
-        "at": [each * 1_000_000 for each in ids],
-    }
-    return pa.table({name: list(values) for name, values in columns.items()}, schema=_COLUMNS)
+def _unpack(place: Path) -> None:
+    """Make a warehouse with the table `warm_up.keyed`, whose two snapshots have keys in common."""
+    with (resources(__package__) / "warm_up.zip").open("rb") as packed, ZipFile(packed) as table:
+        table.extractall(place)

@@ -17,6 +17,8 @@ from paimark.core.spark.engine.warm_up import QUIET_SECONDS, SETTLED_SECONDS, Id
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import WARM_UP
 from paimark.core.spark.protocol import Start
+from tests.paimon import read_rows
+from tests.spark.engine.warm_up_table import NAME, STEPS, rows_of
 from tests.spark.library.test_merged_keys import plans
 
 
@@ -123,6 +125,13 @@ def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
     work.work(free)
     work.work(free)
     assert ended == ["step"] and interrupted == ["step"] and work.due() is None
+
+
+def test_the_archive_has_the_table_with_both_commits(tmp_path: Path) -> None:
+    warm_up._unpack(tmp_path)
+    newest = {row["id"]: row for step in STEPS for row in rows_of(step).to_pylist()}
+    assert sorted(read_rows(tmp_path, NAME), key=lambda row: int(row["id"])) == [*newest.values()]
+    assert len([*tmp_path.rglob("snapshot-*")]) == len(STEPS)
 
 
 def test_every_statement_of_the_warm_up_runs(
