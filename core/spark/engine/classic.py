@@ -131,7 +131,7 @@ class Classic:
         views = self.session.views
         _, description = views.describe(job.text, job.named, "explain", None, job.pins)
         if description.reads:
-            of_metadata = views.read(description, job.named, None).of_metadata
+            of_metadata = views.read(description, job.named).of_metadata
             if of_metadata:
                 return of_metadata, views.queries.explained()
         return (), views.explained(job.text, job.named, job.pins)
@@ -188,7 +188,7 @@ class Classic:
         if not columns.names:
             tell()
             return 0, False
-        read = views.read(description, job.named, _looked_at(job, description.most), tell)
+        read = views.read(description, job.named, tell)
         unread = tuple(place for place, name in enumerate(job.named) if name in read.of_metadata)
         schema = self.results.schema(description.types)
         plan = KeptPlan(number, columns, schema, description.most, unread, True, read.bytes)

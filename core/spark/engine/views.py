@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from paimark.core.spark.arrow import listed_rows
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.types import spark_columns
-from paimark.core.spark.engine.planned.plans import needs, read_uses
+from paimark.core.spark.engine.planned.plans import read_uses
 from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.library.lookups import Lookups
@@ -87,7 +87,7 @@ class Views:
     def query(self, sql: str, named: Mapping[str, OpenedTable], pins: str = "") -> DataFrame:
         """The frame of a query over the `named` tables, which reads only what the query needs."""
         _, description = self.describe(sql, named, "plan", None, pins)
-        self.read(description, named, None)
+        self.read(description, named)
         return self.queries.frame()
 
     def describe(
@@ -126,7 +126,7 @@ class Views:
         """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
         if self._catalog is None or not any(table.native or table.by_library for table in named.values()):
             return set()
-        needed = needs(self.describe(sql, named, "explain", None, pins)[1].nodes, None)
+        needed = self.describe(sql, named, "explain", None, pins)[1].needs
         opened = list(named.values())
         by_job = {
             _number(place)
@@ -140,15 +140,10 @@ class Views:
         self,
         description: Description,
         named: Mapping[str, OpenedTable],
-        limit: int | None,
         tell: Callable[[Collection[str]], None] = lambda names: None,
     ) -> Read:
-        """Give the current query its tables. Calls `tell` with the names of those that metadata answer.
-
-        `limit` is how many of the query's rows will be read, None for all.
-        """
-        opened, held = list(named.values()), 0
-        needed = needs(description.nodes, limit)
+        """Give the current query its tables. Calls `tell` with the names of those that metadata answer."""
+        opened, held, needed = list(named.values()), 0, description.needs
         summaries = {place: self._summary(opened[_number(place)], need) for place, need in needed.items()}
         read = {_number(place) for place, summary in summaries.items() if not _is_of_metadata(summary)}
         listed = {_number(place) for place in summaries}.difference(read)

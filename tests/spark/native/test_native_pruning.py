@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from pypaimon.schema.data_types import AtomicType, DataField
 from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
-from paimark.core.spark.native.conditions import Condition, Operator, conditions
+from paimark.core.spark.native.conditions import Condition, Operator
 from paimark.core.spark.native.pruning import Pruner
 from paimark.core.spark.native.state import TableFile
 from paimark.core.table.manifests.manifests import ManifestEntry
@@ -191,46 +190,3 @@ def test_statistics_that_are_none_rule_nothing_out() -> None:
     file = file_of([ROW], None)
     file.entry.record["_FILE"]["_VALUE_STATS"] |= {"_MIN_VALUES": b"\0", "_MAX_VALUES": b"?" * 9}
     assert PRUNER.keeps([Condition("number", "=", (99,))])(file)
-
-
-def node(kind: str, *children: list[dict[str, Any]], **facts: Any) -> list[dict[str, Any]]:
-    head = {"class": f"org.apache.spark.sql.catalyst.expressions.{kind}", "num-children": len(children)}
-    return [{**head, **facts}, *(each for child in children for each in child)]
-
-
-def literal(value: str | None, kind: str) -> list[dict[str, Any]]:
-    return node("Literal", value=value, dataType=kind)
-
-
-COLUMN = node("AttributeReference", name="a", exprId={"id": 4})
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        (node("EqualTo", COLUMN, literal("7", "integer")), ("=", 7)),
-        (node("GreaterThan", literal("7", "long"), COLUMN), ("<", 7)),
-        (node("LessThan", COLUMN, literal("1969-12-31", "date")), ("<", -1)),
-        (node("GreaterThanOrEqual", COLUMN, literal("1.50", "decimal(3,2)")), (">=", Decimal("1.5"))),
-        (node("EqualTo", COLUMN, literal("-1", "timestamp_ntz")), ("=", -1)),
-        (node("In", COLUMN, literal("x", "string"), literal(None, "string")), ("in", "x")),
-        (node("StartsWith", COLUMN, literal("x", "string")), ("prefix", "x")),
-        (node("IsNotNull", COLUMN), ("not null",)),
-        (COLUMN, ("=", True)),
-        (node("Not", COLUMN), ("=", False)),
-        # What a session, a clock or a function has a say in.
-        (node("EqualTo", COLUMN, literal("2026-05-01 00:00:00", "timestamp")), None),
-        (node("EqualTo", COLUMN, literal("+10000-01-01", "date")), None),
-        (node("EqualTo", COLUMN, literal("x\ufffd", "string")), None),
-        (node("EqualTo", COLUMN, literal("1.5", "double")), None),
-        (node("EqualTo", node("Cast", COLUMN), literal("7", "integer")), None),
-        (node("In", COLUMN, literal("7", "integer"), COLUMN), None),
-        (node("In", COLUMN, literal("7", "integer"), literal("x", "interval")), None),
-        (node("Not", node("IsNull", COLUMN)), None),
-    ],
-)
-def test_conditions_are_taken_from_a_plan(expression: list[dict[str, Any]], expected: Any) -> None:
-    both = node("And", node("Rand"), expression)
-    found = conditions(json.dumps(both), {4: "a"})
-    assert found == (() if expected is None else (Condition("a", expected[0], tuple(expected[1:])),))
-    assert conditions(json.dumps(node("Or", expression, expression)), {4: "a"}) == ()

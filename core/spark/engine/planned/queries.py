@@ -5,7 +5,8 @@ Any call to Java takes 0.2 ms, so a query is planned in one call.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any, Literal
 
 import msgspec
@@ -14,9 +15,10 @@ from pyspark.sql.types import StructType
 
 from paimark.core.once import once_for_all
 from paimark.core.spark.engine.planned.kept_plans import KeptPlans
-from paimark.core.spark.engine.planned.plans import VIEW_KEY, Node
+from paimark.core.spark.engine.planned.plans import VIEW_KEY
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.settings import CATALOG_NAME
+from paimark.core.spark.native.conditions import ViewNeeds
 from paimark.core.spark.protocol import StageProgress
 from paimark.core.spark.session_conf import job_tag
 
@@ -28,8 +30,8 @@ PlanMode = Literal["look", "plan", "show", "explain"]
 class Description(msgspec.Struct, frozen=True):
     """Spark's description of a statement. `kind` is the class of its plan. `reads`: it only computes rows.
 
-    If it was planned, `columns` is a schema in JSON, `nodes` are its optimised plan and those of subqueries.
-    `lasting`: it gives the same rows whenever its tables are the same. For a frame it has columns and nodes.
+    If it was planned, `columns` is a schema in JSON, and `needs` are those of its tables, by place.
+    `lasting`: it gives the same rows whenever its tables are the same. For a frame it has columns and needs.
     """
 
     kind: str = ""
@@ -37,7 +39,7 @@ class Description(msgspec.Struct, frozen=True):
     columns: str = ""
     most: int | None = None
     lasting: bool = False
-    nodes: tuple[Node, ...] = ()
+    needs: Mapping[str, ViewNeeds] = {}
 
     @property
     def types(self) -> StructType:
@@ -57,7 +59,8 @@ class StandIn(msgspec.Struct, frozen=True, array_like=True):
 
 
 _names = msgspec.json.Decoder(list[str])
-_decoder = msgspec.json.Decoder(Description)
+# Of the values in conditions, only decimals have an exponent.
+_decoder = msgspec.json.Decoder(Description, float_hook=Decimal)
 
 
 class Queries:

@@ -1,7 +1,5 @@
 package paimark.scans;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -35,7 +33,7 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * Describes plans in one text, and changes them in one call, where Python would need many calls.
+ * Tells what a plan is, and changes it in one call, where Python would need many calls.
  *
  * <p>Never on executors.
  */
@@ -68,40 +66,6 @@ public final class Plans {
 
     private static boolean isStatement(LogicalPlan node) {
         return node instanceof Command || node instanceof ParsedStatement || node instanceof InsertIntoDir;
-    }
-
-    /** Adds an optimised plan and its subqueries to a list; {@code plans.py} describes the format. */
-    public void describeAll(LogicalPlan plan, ArrayNode into) {
-        describe(plan, into);
-        plan.subqueriesAll().foreach(each -> describe((LogicalPlan) each, into));
-    }
-
-    private Void describe(LogicalPlan node, ArrayNode into) {
-        ObjectNode description = into.addObject();
-        description.put("kind", node.getClass().getSimpleName());
-        if (node.children().isEmpty()) {
-            String place = placeOf(node);
-            if (place != null) {
-                description.put("place", place);
-                ArrayNode columns = description.putArray("columns");
-                node.output().foreach(each -> columns.addArray().add(each.exprId().id()).add(each.name()));
-            }
-            return null;
-        }
-        ArrayNode references = description.putArray("references");
-        node.references().foreach(each -> references.add(each.exprId().id()));
-        if (node instanceof Aggregate && placeOf(Summaries.leaf(((Aggregate) node).child())) != null) {
-            description.set("summary_columns", Summaries.summaryColumns((Aggregate) node));
-        } else if (node instanceof GlobalLimit) {
-            description.put("limit", ((GlobalLimit) node).limitExpr().toString());
-        } else if (node instanceof LocalLimit) {
-            description.put("limit", ((LocalLimit) node).limitExpr().toString());
-        } else if (node instanceof Filter && placeOf(((Filter) node).child()) != null) {
-            description.put("condition", ((Filter) node).condition().toJSON());
-        }
-        ArrayNode children = description.putArray("children");
-        node.children().foreach(each -> describe(each, children));
-        return null;
     }
 
     /** The place of a stand-in for one of our tables; null for any other node. */

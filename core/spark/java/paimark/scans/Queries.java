@@ -86,6 +86,8 @@ public final class Queries {
     private Dataset<Row> frame;
     private ExplainMode mode;
     private long number;
+    /** How many rows of the current query are wanted, negative for all. */
+    private int wanted;
 
     /** {@code key} is that of {@code Plans}; {@code ours} is the name of our catalog. */
     public Queries(SparkSession session, String key, String ours) {
@@ -183,7 +185,10 @@ public final class Queries {
         if (reads && !planMode.equals("look")) {
             Dataset<Row> planned = planned(query, json.readTree(standIns));
             description.put("lasting", isLasting(planned.queryExecution().analyzed()));
-            describe(planMode.equals("show") ? shown(planned, limit, description) : planned, description);
+            boolean isShown = planMode.equals("show");
+            Dataset<Row> asked = isShown ? shown(planned, limit, description) : planned;
+            wanted = isShown ? Needs.least(description.path("most").asInt(-1), limit < 0 ? -1 : limit + 1) : -1;
+            describe(asked, description);
             this.number = number;
         }
         return description.toString();
@@ -351,7 +356,7 @@ public final class Queries {
         frame = described;
         description.put("columns", described.schema().json());
         if (described.schema().fields().length > 0) {
-            plans.describeAll(described.queryExecution().optimizedPlan(), description.putArray("nodes"));
+            description.set("needs", Needs.of(plans, described.queryExecution().optimizedPlan(), wanted));
         }
     }
 

@@ -2,7 +2,6 @@ package paimark.scans;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -59,21 +58,6 @@ public final class Summaries {
     }
 
     /**
-     * The columns of one table that an aggregate needs, as {@code {"values": [name], "bounds": [name]}}; null if a
-     * summary can't answer it.
-     */
-    static ObjectNode summaryColumns(Aggregate aggregate) {
-        SummaryColumns columns = new SummaryColumns();
-        if (!columns.takes(aggregate)) {
-            return null;
-        }
-        ObjectNode description = JSON.createObjectNode();
-        description.set("values", JSON.valueToTree(columns.values));
-        description.set("bounds", JSON.valueToTree(columns.bounds));
-        return description;
-    }
-
-    /**
      * A summary of a {@code table}, a schema in JSON. {@code given} are rows in JSON: the number of rows that each
      * stands for, then values, as texts, of the columns with these {@code names}; other columns are null.
      */
@@ -113,7 +97,7 @@ public final class Summaries {
         return node instanceof LocalRelation && !node.output().isEmpty() && node.output().last().name().equals(ROWS);
     }
 
-    /** The rows of an aggregate over a summary; {@code summaryColumns} must have accepted it. */
+    /** The rows of an aggregate over a summary; {@code SummaryColumns} must have taken it. */
     static LogicalPlan answered(Aggregate aggregate) {
         Map<AggregateExpression, AttributeReference> results = new LinkedHashMap<>();
         Rewrite<Expression> resulting = new Rewrite<>(each -> each instanceof AggregateExpression

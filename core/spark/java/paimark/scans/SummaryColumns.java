@@ -44,7 +44,20 @@ public final class SummaryColumns {
     /** Ids of columns that are unchanged columns of the table. */
     private final Set<ExprId> plain = new HashSet<>();
 
-    public boolean takes(Aggregate aggregate) {
+    /** Null if a summary can't answer the aggregate. */
+    static SummaryColumns of(Aggregate aggregate) {
+        SummaryColumns columns = new SummaryColumns();
+        return columns.takes(aggregate) ? columns : null;
+    }
+
+    /** Those of both aggregates. */
+    SummaryColumns and(SummaryColumns other) {
+        values.addAll(other.values);
+        bounds.addAll(other.bounds);
+        return this;
+    }
+
+    private boolean takes(Aggregate aggregate) {
         return takesRows(aggregate.child())
                 && aggregate.groupingExpressions().forall(
                         each -> each instanceof Attribute && isCompared(each.dataType()) && isShared(each))
