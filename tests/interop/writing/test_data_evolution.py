@@ -28,8 +28,8 @@ MERGE = (
     "WHEN NOT MATCHED THEN INSERT (k, p, v) VALUES (s.k, 1, s.v) "
     "WHEN NOT MATCHED BY SOURCE AND t.k = 6 THEN UPDATE SET s = 'alone'"
 )
-UPDATED = [[1, 1, 10, "a"], [2, 1, 120, "u2"], [3, 2, 30, "c"], [4, 2, 41, "d"], *SECOND]
-MERGED = [
+UPDATED: list[list[Any]] = [[1, 1, 10, "a"], [2, 1, 120, "u2"], [3, 2, 30, "c"], [4, 2, 41, "d"], *SECOND]
+MERGED: list[list[Any]] = [
     [1, 1, 10, "a"],
     [2, 1, 120, "u2"],
     [3, 2, 30, "c"],
