@@ -89,7 +89,7 @@ def verify(
 def sentences(report: VerifyReport) -> Iterator[str]:
     """Sentences on a table, apart from its problems."""
     needs = (
-        f"{report.table}: {counted(report.versions, 'version')} in {counted(report.roots, 'root')} need "
+        f"{report.table}: {counted(report.versions, 'version')} on {_lines(report.roots)} need "
         f"{counted(report.files, 'file')}, {size(report.bytes)}"
     )
     yield f"{needs}; {counted(report.sampled, 'data file')} read" if report.sampled else needs
@@ -112,6 +112,11 @@ def sentences(report: VerifyReport) -> Iterator[str]:
         yield f"{counted(report.young_count, 'young file')} that running writers may be about to commit"
     if report.leftovers:
         yield f"{counted(len(report.leftovers), 'leftover')} of changes that run, or did not end"
+
+
+def _lines(roots: int) -> str:
+    """`main and 2 branches`."""
+    return "main" if roots == 1 else f"main and {counted(roots - 1, 'branch', 'branches')}"
 
 
 def _share(text: str | None) -> float:
