@@ -18,7 +18,7 @@ from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
 from paimark.core.spark.engine.failures import failed, of_partition
 from paimark.core.spark.engine.hints import helped
-from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
+from paimark.core.spark.engine.holding_reads import HeldReads, versions_read
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, Opener, explained
@@ -260,7 +260,7 @@ class Runner:
         with self._backend.tagged(job):
             job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
             job.untold = [(name, self._reads.reading(table)) for name, table in job.named.items()]
-            with self._reads.held(snapshots_read(tuple(job.named.values())), job.tell):
+            with self._reads.held(versions_read(tuple(job.named.values())), job.tell):
                 return self._done(job, statement, insert)
 
     def _done(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> Finished:
