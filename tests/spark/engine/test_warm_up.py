@@ -1,4 +1,7 @@
-"""What is done while no statement is there: in order, within its time, and given up for any statement."""
+"""What is done while no statement is there: in order, within its time, and given up for any statement.
+
+`python -m tests.spark.engine.test_warm_up` packs the table of the warm-up anew.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,11 @@ import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
+import pyarrow as pa
 import pytest
 
 from paimark.core.cancelling import check_cancelled
@@ -17,9 +24,34 @@ from paimark.core.spark.engine.warm_up import QUIET_SECONDS, SETTLED_SECONDS, Id
 from paimark.core.spark.launch.session import Spark
 from paimark.core.spark.launch.session_settings import WARM_UP
 from paimark.core.spark.protocol import Start
-from tests.paimon import read_rows
-from tests.spark.engine.warm_up_table import NAME, STEPS, rows_of
+from tests.paimon import commit, create_table, read_rows
 from tests.spark.library.test_merged_keys import plans
+
+NAME = "warm_up.keyed"
+STEPS = (1, 2)
+_ROWS = 64
+_COLUMNS = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("name", pa.string()),
+        pa.field("price", pa.float64()),
+        pa.field("day", pa.date32()),
+        pa.field("at", pa.timestamp("us")),
+    ]
+)
+
+
+def rows_of(step: int) -> pa.Table:
+    """The rows of a commit: those of all steps have keys in common."""
+    ids = range(0, _ROWS, step)
+    columns: dict[str, list[Any]] = {
+        "id": list(ids),
+        "name": [f"n{each % 5}" for each in ids],
+        "price": [each * step / 4 for each in ids],
+        "day": [20_000 + each for each in ids],
+        "at": [each * 1_000_000 for each in ids],
+    }
+    return pa.table(columns, schema=_COLUMNS)
 
 
 class Clock:
@@ -152,3 +184,17 @@ def test_every_statement_of_the_warm_up_runs(
     assert "warm-up:" not in capfd.readouterr().err
     # The last one's.
     assert any("Join" in plan for plan in plans(session, before).values())
+
+
+def main() -> None:
+    archive = Path(warm_up.__file__).with_suffix(".zip")
+    with TemporaryDirectory() as place, ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+        create_table(place, NAME, _COLUMNS, primary_keys=["id"], options={"bucket": "1"})
+        for step in STEPS:
+            commit(place, NAME, rows_of(step))
+        for path in sorted(each for each in Path(place).rglob("*") if each.is_file()):
+            packed.write(path, path.relative_to(place))
+
+
+if __name__ == "__main__":
+    main()
