@@ -125,7 +125,8 @@ class _Edits(RowRepair):
                 conflicts.append(example)
             counts[kind] = counts.get(kind, 0) + 1
             examples.setdefault(kind, example)
-            steps.append(Step("change", example.change))
+            verb = "delete" if example.then is None else "create" if example.now is None else "replace"
+            steps.append(Step(verb, example.change if verb == "replace" else example.label))
         found = Found(counts, examples, conflicts[:5], words=_WORDS)
         return Looked(found, makes_older(self.start, found), steps)
 
