@@ -79,12 +79,14 @@ class Inserting(msgspec.Struct, frozen=True):
 
     `root` is the branch that gets the rows, None for the table directory: main may be another root by then.
     `head` is the JSON of the snapshot that must still be the newest; empty: there must be none; None: any.
+    `most` is how many rows may be changed if it runs again on a later one, after others committed.
     """
 
     commit_user: str
     root: str | None
     head: str | None = None
     note: Note = Note()
+    most: int | None = None
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):

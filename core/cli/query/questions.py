@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import islice
 
 import click
@@ -9,7 +10,7 @@ import msgspec
 
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.cli.output import print_rows, row_writer, show
+from paimark.core.cli.output import local_time, print_rows, row_writer, show
 from paimark.core.cli.query.answering import asking
 from paimark.core.figures import counted, moment
 from paimark.core.statements.questions.blame import Blame, unknown_said
@@ -19,6 +20,7 @@ from paimark.core.statements.questions.when import When, sentences
 from paimark.core.travel.when import Count
 
 _EACH = ("snapshot_id", "version", "time_millis", "rows")
+_EACH_SHOWN = ("snapshot_id", "version", "time", "rows")
 _FOUND = (*_EACH, "before_snapshot_id", "before_version", "expired_between")
 _HOLDERS = ("what", "name", "snapshot_id", "rows")
 _COMMITS = ("key", "snapshot_id", "version", "time_millis", "commit_user")
@@ -57,10 +59,11 @@ def when(
     with asking(options, table) as (context, path, narrator):
         search = When(context, path, branch, condition, old, new)
         if every:
-            writer = row_writer(options, _EACH)
+            writer = row_writer(options, _EACH if options.as_json else _EACH_SHOWN)
             for each in search.every(narrator.wait):
                 narrator.clear()
-                writer.write([_count_row(each)])
+                number, name, time, rows = _count_row(each)
+                writer.write([(number, name, time if options.as_json else local_time(time), rows)])
             writer.close()
             return
         found = search.find(narrator.wait, lambda each: narrator.say(_told(each)))
@@ -212,7 +215,7 @@ def _cells(sign: str, rows: tuple[Values, ...]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return str(value) if isinstance(value, str | Decimal) else msgspec.json.encode(value).decode()
 
 
 def _change_row(change: Change) -> tuple[object, ...]:

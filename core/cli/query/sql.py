@@ -137,7 +137,8 @@ def _is_for_session(statement: Statement) -> bool:
 
 def _text(statement: str | None, file: str | None) -> str:
     if (statement is None) == (file is None):
-        raise UsageError("Give one statement", 'paimark sql "SELECT ..." | -f FILE | - for stdin.')
+        said = "There is no statement" if file is None else "SQL and --file are both given"
+        raise UsageError(said, 'paimark sql "SELECT ..." | -f FILE | - for stdin.')
     if "-" in (statement, file):
         return sys.stdin.read().removeprefix("\ufeff")
     if statement is not None:

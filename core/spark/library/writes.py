@@ -10,7 +10,7 @@ from msgspec import structs
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from paimark.core.errors import Outrun, before_commit
+from paimark.core.errors import Outrun, Refused, before_commit
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.library.chains import rehearsed, take_along
@@ -112,14 +112,22 @@ class LibraryWrites:
         is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
         return self._filled(target, fill, is_partial=is_partial)
 
-    def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
+    def change(self, target: WriteTarget, run: Callable[[Any], None], most: int | None = None) -> Changed:
         """Commit what `run` changes: it gets Java's `TableWrite`, whose table statements change.
 
-        Raises as `write`, and Spark's error of a statement.
+        Raises as `write`, Spark's error of a statement, and `Refused` if more than `most` rows would change.
         """
         with before_commit():
             write = self._changing(target)
             run(write)
+            counts = Counts(*write.counts())
+            if most is not None and (rows := counts.deleted + counts.updated + counts.gone) > most:
+                write.delete()
+                raise Refused(
+                    f"Others added rows to {target.name} that are meant too: "
+                    f"{counted(rows, 'record' if counts.gone else 'row')}, and not {most} as planned",
+                    "Nothing was committed: make a new plan.",
+                )
         return self.finish_change(target, write)
 
     def begun_change(self, target: WriteTarget) -> Any:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pypaimon import CatalogFactory
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
@@ -263,34 +262,6 @@ def test_rows_without_ids_get_some_before_they_are_changed(
     assert isinstance(end_of(engine, overwrite), Finished)
     assert isinstance(end_of(engine, f"DELETE FROM {table} WHERE k = 1"), Finished)
     assert found(judge, engine_warehouse, table) == [[2]]
-
-
-def test_what_is_named_for_data_evolution_does_it(
-    engine: Engine, engine_warehouse: Path, judge: Judge
-) -> None:
-    """Main and a branch; stock Paimon and Paimark read what pypaimon writes."""
-    table = "hostile.evolves"
-    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
-    judge.create(engine_warehouse, table, {"k": "INT", "v": "INT"}, options=options)
-    judge.put(engine_warehouse, table, [("+I", [1, 1]), ("+I", [2, 2])])
-    assert isinstance(
-        end_of(engine, f"CALL sys.create_branch(table => '{table}', name => 'b', snapshot => 1)"), Finished
-    )
-    hint = refused(engine, f"UPDATE {table} SET v = 9 WHERE k = 2")[1]
-    assert "new_update().update_by_predicate(" in hint
-    assert "pypaimon" not in refused(engine, f"DELETE FROM {table} WHERE k = 2")[1]
-    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
-    for place, value in ((table, 9), (f"{table}$branch_b", 8)):
-        builder = catalog.get_table(place).new_batch_write_builder()
-        update = builder.new_update()
-        is_second = update.new_predicate_builder().equal("k", 2)
-        builder.new_commit().commit(update.update_by_predicate(is_second, {"v": value}))
-        ours = f"hostile.`evolves{place.removeprefix(table)}`"
-        assert sorted(list(row.values()) for row in rows(engine, f"SELECT * FROM {ours}")) == [
-            [1, 1],
-            [2, value],
-        ]
-        assert sorted(judge.rows(engine_warehouse, place)) == [[1, 1], [2, value]]
 
 
 def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

@@ -226,7 +226,8 @@ def _scan(session: EngineSession, order: Order, version: Version) -> Scan:
 
 def _opened(session: EngineSession, order: Order, name: str, scan: Scan) -> OpenedTable:
     use, reading = TableUse((name,)), Reading(order.table, name, "")
-    return opened_scan(session.natives, session.library, use, scan, reading, "root")
+    table = OpenedTable(use, reading.table, reading)
+    return opened_scan(session.natives, session.library, table, scan, "root")
 
 
 @contextmanager

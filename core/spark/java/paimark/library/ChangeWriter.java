@@ -27,6 +27,8 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
     private final RowWriter files;
     /** For rows that keep their tracked ids. */
     private RowWriter again;
+    /** For those of groups; null: there are none. */
+    private final GroupFiles groups;
     private final RowsForPaimon.OfRow after;
     private final RowsForPaimon.OfRow before;
     private final RowsForPaimon.OfRow kept;
@@ -38,6 +40,7 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
     private ChangeWriter(Factory of) {
         this.of = of;
         files = of.rows.createWriter(null);
+        groups = ChangeColumns.isGrouped(of.table) && of.metadata != null ? new GroupFiles(of.rows) : null;
         RowType type = of.table.rowType();
         List<String> given = Arrays.asList(of.schema.fieldNames()), old = new ArrayList<>();
         for (StructType each : Arrays.asList(of.ids, of.metadata)) {
@@ -131,6 +134,11 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
             files.put(after);
             return;
         }
+        if (groups != null) {
+            groups.put(metadata.getString(of.metadata.fieldIndex(ChangeColumns.FILE)),
+                    metadata.getLong(of.metadata.fieldIndex(SpecialFields.ROW_ID.name())), after.of(given));
+            return;
+        }
         if (again == null) {
             RowType tracked = SpecialFields.rowTypeWithRowTracking(of.table.rowType(), false, true);
             again = of.rows.createWriter(tracked);
@@ -143,6 +151,9 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         List<CommitMessage> messages = new ArrayList<>(((RowWriter.Told) files.commit()).messages);
         if (again != null) {
             messages.addAll(((RowWriter.Told) again.commit()).messages);
+        }
+        if (groups != null) {
+            messages.addAll(groups.commit());
         }
         Map<String, byte[]> vectors = new HashMap<>();
         marked.forEach((file, vector) -> vectors.put(file, DeletionVector.serializeToBytes(vector)));
@@ -157,6 +168,9 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
             if (again != null) {
                 again.abort();
             }
+            if (groups != null) {
+                groups.abort();
+            }
         }
     }
 
@@ -167,6 +181,9 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         } finally {
             if (again != null) {
                 again.close();
+            }
+            if (groups != null) {
+                groups.close();
             }
         }
     }

@@ -63,6 +63,7 @@ public final class TableWrite extends Uncommitted {
     private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
     private Long watermark;
     private Statistics statistics;
+    private Long rowsOf;
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -160,6 +161,9 @@ public final class TableWrite extends Uncommitted {
     void changed(List<CommitMessage> written, ChangeCounts rows) {
         add(written);
         counts = rows;
+        if (table.coreOptions().dataEvolutionEnabled() && rows.updated > 0) {
+            rowsOf = Snapshot.fromJson(known).id();
+        }
     }
 
     String user() {
@@ -226,6 +230,7 @@ public final class TableWrite extends Uncommitted {
         change.statistics = statistics;
         change.number = number;
         change.watermark = watermark;
+        change.rowsOf = rowsOf;
         return change;
     }
 
