@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from paimark.core.actions.row_checks.checking import check_version
-from paimark.core.cli.completing import TABLE
+from paimark.core.cli.completing import TABLE, VERSION
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import print_rows, show
 from paimark.core.cli.query.answering import asking
@@ -20,7 +20,7 @@ _INKS = {"fails": "red", "warns": "yellow"}
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
-@click.argument("version", metavar="[VERSION]", required=False)
+@click.argument("version", metavar="[VERSION]", required=False, type=VERSION)
 @click.option("--check", "file", metavar="FILE", help="The checks; else the table's own file of them.")
 @click.pass_context
 def check(ctx: click.Context, table: str, version: str | None, file: str | None) -> int:

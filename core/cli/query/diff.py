@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from paimark.core.arrow_values import column_values
-from paimark.core.cli.completing import TABLE
+from paimark.core.cli.completing import TABLE, VERSION
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.query.answering import (
@@ -37,8 +37,8 @@ from paimark.core.travel.diff.versions import find_version, parse_version
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
-@click.argument("old", metavar="A")
-@click.argument("new", metavar="B")
+@click.argument("old", metavar="A", type=VERSION)
+@click.argument("new", metavar="B", type=VERSION)
 @click.option(
     "--keys", multiple=True, metavar="A,B", help="Columns that identify a row; else the primary key."
 )

@@ -8,7 +8,7 @@ from itertools import islice
 import click
 import msgspec
 
-from paimark.core.cli.completing import TABLE
+from paimark.core.cli.completing import BRANCH, TABLE, VERSION_OF_MAIN
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import local_time, print_rows, row_writer, show
 from paimark.core.cli.query.answering import asking
@@ -31,9 +31,9 @@ _CHANGES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "o
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
 @click.argument("condition", metavar="CONDITION")
-@click.option("--branch", metavar="NAME", help="Search this branch; main when not given.")
-@click.option("--from", "old", metavar="V", help="The oldest version to look at.")
-@click.option("--to", "new", metavar="V", help="The newest version to look at.")
+@click.option("--branch", metavar="NAME", type=BRANCH, help="Search this branch; main when not given.")
+@click.option("--from", "old", metavar="V", type=VERSION_OF_MAIN, help="The oldest version to look at.")
+@click.option("--to", "new", metavar="V", type=VERSION_OF_MAIN, help="The newest version to look at.")
 @click.option("--all", "every", is_flag=True, help="Count each version, instead of a binary search.")
 @click.pass_context
 def when(
@@ -117,7 +117,7 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
 @click.option("--where", metavar="CONDITION", help="Which of the current rows, as after WHERE.")
 @click.option("--partition", metavar="TEXT", help="Or those of partitions: day=2026-05-01.")
 @click.option("--keys", metavar="TEXT", help="Or of keys: 42,43; JSON; @FILE with one a line.")
-@click.option("--branch", metavar="NAME", help="Look at this branch; main when not given.")
+@click.option("--branch", metavar="NAME", type=BRANCH, help="Look at this branch; main when not given.")
 @click.pass_context
 def blame(
     ctx: click.Context,
@@ -161,7 +161,7 @@ def blame(
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
 @click.option("--key", "key", metavar="C=V", multiple=True, required=True, help="A column and its value.")
-@click.option("--branch", metavar="NAME", help="Look at this branch; main when not given.")
+@click.option("--branch", metavar="NAME", type=BRANCH, help="Look at this branch; main when not given.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N newest changes; all else.")
 @click.pass_context
 def history(
