@@ -14,7 +14,7 @@ from paimark.core.table.operations import CheckResult, checks_said
 
 # The exit code when a check fails.
 FAILS = 4
-_NAMES = ("name", "result", "rows", "first")
+NAMES = ("name", "result", "rows", "first")
 _INKS = {"fails": "red", "warns": "yellow"}
 
 
@@ -57,7 +57,7 @@ def check(ctx: click.Context, table: str, version: str | None, file: str | None)
                 _show(each)
     if options.as_json:
         rows = [(each.name, each.verdict, each.rows, list(each.first)) for each in results]
-        print_rows(options, _NAMES, rows)
+        print_rows(options, NAMES, rows)
     narrator.say(f"{path.full_name}, {label}: {checks_said(results)}")
     return FAILS if any(each.stops for each in results) else 0
 

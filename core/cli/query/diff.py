@@ -153,8 +153,9 @@ def _rows(events: Iterator[Event], narrator: Narrator | None = None) -> list[tup
     return rows
 
 
-_KEYED = ("change", "key", "changes", "old", "new")
-_COUNTED = ("change", "times", "row")
+KEYED = ("change", "key", "changes", "old", "new")
+COUNTED = ("change", "times", "row")
+SUMMARY = ("change", "column", "rows")
 
 
 class PrintedDifference(RowSink):
@@ -166,7 +167,7 @@ class PrintedDifference(RowSink):
         keys = [pair.name for pair in difference.keys]
         names = ["change", *keys, "changes"] if keys else ["change", "times", "row"]
         if self._as_json:
-            names = list(_KEYED if keys else _COUNTED)
+            names = list(KEYED if keys else COUNTED)
         self._rows = row_writer(options, names, null="NULL")
 
     def add(self, batch: Batch) -> None:
@@ -188,7 +189,7 @@ def print_summary(options: GlobalOptions, difference: Difference, totals: Totals
         (change, None, totals.changes.get(change, 0)) for change in difference.changes
     ]
     rows += [("changed", name, count) for name, count in columns_changed(difference, totals)]
-    print_rows(options, ["change", "column", "rows"], rows)
+    print_rows(options, SUMMARY, rows)
 
 
 def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:
