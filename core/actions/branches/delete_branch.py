@@ -6,7 +6,8 @@ name back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -84,6 +85,7 @@ from paimark.core.table.lineage.main_branch import (
 )
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
+from paimark.core.table.read_tags import is_read_tag, is_stale
 from paimark.core.table.records import Snapshot, point_of
 
 _DELETES = "deletes what only the branch keeps"
@@ -114,6 +116,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
             *end_unknown(context.files, root),
             *affected(context, root, branch_state),
+            *(() if keeps else _reads(context, root)),
             *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
         phrase=name,
@@ -440,6 +443,16 @@ def _jobs(context: Context, root: Root) -> Item:
         "what one commits that is open then is in no branch, and nobody reads it"
     )
     return Item("first", text, "branch-writer-seen", is_grave=True, newest=writer.time)
+
+
+def _reads(context: Context, root: Root) -> Iterator[Item]:
+    """That a statement reads the branch: nothing keeps the branch for it."""
+    lineage = Lineage(context.files, root)
+    names = filter(is_read_tag, lineage.tag_names())
+    with suppress(NotFound):
+        # A read that ends deletes its tag.
+        if any(not is_stale(name, lineage.tag(name), context.clock()) for name in names):
+            yield Item("affects", "a statement reads it now: that fails", "read-now")
 
 
 def affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:

@@ -33,6 +33,7 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import StoredFile
+from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import Savepoint, Tag, is_same_commit
 
 # A step of a deletion. Later it deletes no tag of this name: somebody made that one since.
@@ -160,7 +161,12 @@ def plan_deletion(
         headline=f"Delete {what} of {_where(files, target)}.",
         arguments=arguments,
         fingerprint=target.fingerprint,
-        items=(*_lost(files, target, freed, what), final(), *freed_items(table, freed)),
+        items=(
+            *_lost(files, target, freed, what),
+            final(),
+            *(still_read() if freed.is_read else ()),
+            *freed_items(table, freed),
+        ),
         phrase=what if target.savepoint else target.tag_name,
         steps=(
             *(each for each in repair.steps if each.target != table.root().tag(target.tag_name)),
@@ -290,11 +296,24 @@ def iceberg_keeps(freed: Freed) -> Iterator[Item]:
         yield Item("keeps", text, "iceberg-needs", count=count, unit="files")
 
 
+def still_read() -> Iterator[Item]:
+    """That a statement reads what goes."""
+    text = (
+        "a statement reads it now, and goes on: the files stay until then, and `paimark recover` frees them"
+    )
+    yield Item("affects", text, "read-now")
+
+
 def _keeper(reference: str) -> str:
-    """`main` for its snapshots, `tag v2` and `savepoint 1` of main, `branch fix` for all of its own."""
+    """`main` for its snapshots, `tag v2` and `savepoint 1` of main, `branch fix` for all of its own.
+
+    `a statement that reads` for the tag of one.
+    """
     name, of, root = reference.rpartition(" of ")
     if not of:
         return reference
+    if is_of_read(name.removeprefix("tag ")):
+        return "a statement that reads"
     if root != MAIN:
         return f"branch {root}"
     return root if name.startswith("snapshot ") else _plain(name)

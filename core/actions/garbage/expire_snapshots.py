@@ -45,6 +45,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import Consumer, Point, Snapshot, commit_key, point_of
 from paimark.core.text import lowered, whole_number
 
@@ -424,7 +425,7 @@ def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
 
 def _lost(lineage: Lineage, to_delete: ToDelete, end: int) -> list[Item]:
     """The versions that no tag of the root keeps."""
-    kept = {commit_key(tag) for _, tag in lineage.tags()}
+    kept = {commit_key(tag) for name, tag in lineage.tags() if not is_of_read(name)}
     lost = [each for each in to_delete.records if commit_key(each) not in kept]
     if not lost:
         return [nothing_lost("tags keep each of these versions")]
@@ -442,8 +443,11 @@ def _kept(lineage: Lineage, gone: Sequence[int], newest: int, end: int) -> list[
     """The expiring snapshots that tags keep, and those that stay."""
     ids, older = set(gone), []
     by_id: dict[int, list[str]] = {}
+    read = False
     for name, tag in lineage.tags():
-        if tag.id in ids:
+        if is_of_read(name):
+            read = True
+        elif tag.id in ids:
             by_id.setdefault(tag.id, []).append(name)
         elif tag.id < end:
             older.append(name)
@@ -451,7 +455,8 @@ def _kept(lineage: Lineage, gone: Sequence[int], newest: int, end: int) -> list[
     if len(tagged) > MOST_NAMES:
         tagged = [f"{counted(len(tagged), 'tagged snapshot')} of these"]
     stays = f"snapshot {end}" if end == newest else f"snapshots {end} to {newest}"
-    return ["; ".join([*tagged, stays, *([tags_said(older)] if older else [])])]
+    reads = ["what statements read now, until they end"] if read else []
+    return ["; ".join([*tagged, stays, *([tags_said(older)] if older else []), *reads])]
 
 
 def _id_range(ids: Sequence[int]) -> str:

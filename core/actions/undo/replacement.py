@@ -51,6 +51,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
+from paimark.core.table.read_tags import is_of_read
 
 _DROPPED = "took main's past out of the branch"
 
@@ -254,7 +255,8 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
     table = reversal.main.root.table
     previous = reversal.previous
     reasons = unreadable_refusals(context, previous) if previous.head else []
-    tags = sorted(Lineage(context.files, previous.root).tags(), key=lambda each: each[1].id)
+    known = (each for each in Lineage(context.files, previous.root).tags() if not is_of_read(each[0]))
+    tags = sorted(known, key=lambda each: each[1].id)
     if previous.head is None and tags:
         # Another engine expired them before the barrier was there: main would read as an empty table.
         reason = (
