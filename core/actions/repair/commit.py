@@ -16,8 +16,8 @@ from paimark.core.actions.checks import require_allowed, require_unmoved
 from paimark.core.actions.compaction.compact import committed, finished
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.merge.sql import CHANGED, CONFLICT
 from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import CHANGED, CONFLICT
 from paimark.core.actions.repair.deciding import Example, Found, KeyedRepair, decision
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, writing_refusals
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip

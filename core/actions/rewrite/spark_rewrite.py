@@ -96,20 +96,18 @@ class RewriteBase:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
+    """The rows of a query over versions; `texts` are views beside those.
 
-    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. `are_upserts`: they
-    are for a `Repair`, by their keys. Rows that are only added are the same whatever others commit meanwhile,
-    upserts unless others commit to these keys, and those of partitions unless others commit to them. If
-    main's rows with these `is_checked`, others must not commit meanwhile. With `replaces_later` these are
-    all rows of the table, instead of what others commit meanwhile too.
+    `are_upserts`: they are for a `Repair`, by their keys, and with `overwrite` their partitions are written
+    again. Rows that are only added are the same whatever others commit meanwhile, and upserts unless others
+    commit to these keys, or partitions. If main's rows with these `is_checked`, others must not commit
+    meanwhile. With `replaces_later` these are all rows of the table, instead of what others commit meanwhile
+    too.
     """
 
     versions: Mapping[str, Version]
     sql: str
     overwrite: bool
-    partitions_sql: str | None = None
-    common_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     are_upserts: bool = False
     is_checked: bool = False
@@ -118,8 +116,7 @@ class QueryRows:
     @property
     def may_go_on(self) -> bool:
         """Whether main may go on while they are written, so that only the commit is tried again."""
-        stays = not self.overwrite or self.partitions_sql is not None or self.replaces_later
-        return not self.is_checked and stays
+        return not self.is_checked and (not self.overwrite or self.are_upserts or self.replaces_later)
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
@@ -261,15 +258,8 @@ def _order(start: RewriteBase, rows: QueryRows, hold: Hold) -> Write | Repair:
         "next_entry": hold.next_entry,
     }
     if rows.are_upserts:
-        return Repair(**common, upserts_sql=rows.sql)
-    return Write(
-        **common,
-        sql=rows.sql,
-        overwrite=rows.overwrite,
-        may_go_on=rows.may_go_on,
-        partitions_sql=rows.partitions_sql,
-        common_sql=rows.common_sql,
-    )
+        return Repair(**common, upserts_sql=rows.sql, overwrites=rows.overwrite)
+    return Write(**common, sql=rows.sql, overwrite=rows.overwrite, may_go_on=rows.may_go_on)
 
 
 def run_query(

@@ -158,7 +158,8 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
 
     views.register(job.named, job.pins)
     try:
-        made = session.writes.change(target, lambda write: run(write.changing(target.name)))
+        most = order.most if job.is_again else None
+        made = session.writes.change(target, lambda write: run(write.changing(target.name)), most)
     finally:
         views.queries.java.remove(_TARGET)
         views.drop(job.named)

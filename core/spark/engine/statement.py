@@ -39,6 +39,7 @@ from paimark.core.spark.protocol import (
     Task,
     TaskResult,
 )
+from paimark.core.spark.writing.tries import on_newest, tried
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.statements.inserts import COMMANDS, Insert, RowChange, read_change, read_insert
@@ -75,6 +76,8 @@ class Job:
     tell: Tell
     tag: str
     cancelled: bool = False
+    # Others committed before it could, and it changes rows of a later snapshot than its plan saw.
+    is_again: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
     text: str = ""
     uses: Sequence[TableUse] = ()
@@ -163,7 +166,10 @@ class Runner:
         end: Finished | Failed
         try:
             with cancellable(job.cancellation):
-                end = self._run(job) if isinstance(order, Run) else self._rewrite(job, order)
+                if isinstance(order, Run):
+                    end = tried(lambda: self._run(job), lambda: self._moves_on(job))
+                else:
+                    end = self._rewrite(job, order)
         except ParentGone:
             raise
         except Exception as error:
@@ -219,6 +225,12 @@ class Runner:
             for result in self._backend.rewrite(job, order):
                 job.tell(result)
         return Finished(0, False)
+
+    def _moves_on(self, job: Job) -> bool:
+        order = on_newest(self._session.warehouse.files, job.order)
+        if order is not None:
+            job.order, job.is_again = order, True
+        return order is not None
 
     def _run(self, job: Job) -> Finished:
         session, order = self._session, job.order

@@ -140,6 +140,16 @@ def test_stock_reads_what_statements_leave(
     assert found(judge, engine_warehouse, table) == MERGED
 
 
+@pytest.mark.parametrize("name", long_but(KINDS, "row tracking with vectors"))
+def test_a_value_comes_of_other_rows(name: str, engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    kind, table = KINDS[name], f"others.{name.replace(' ', '_').replace(',', '')}"
+    made(judge, engine_warehouse, table, kind)
+    update = f"UPDATE {table} SET v = 100 + (SELECT max(x.v) FROM {table} x WHERE x.p = {table}.p)"
+    assert said(engine, update) == "7 rows updated"
+    values = [130, 130, 130, 160, 160, 160, 170]
+    assert [row[2] for row in found(judge, engine_warehouse, table)] == values
+
+
 def _is_noted(warehouse: Path, table: str) -> None:
     """The newest snapshot, and the log."""
     files, path = LocalFiles(str(warehouse)), parse_table_name(table)
