@@ -88,7 +88,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
     if not gone:
         held = _why_none(lineage, ids, rules, consumers, context.clock()) if ids else []
-        held = held or ([_kept_by(lineage, ids, rules)] if ids else [])
         return Plan(
             headline=f"No snapshot of {where} is to expire.",
             arguments=resolved,
@@ -416,7 +415,8 @@ def _why_none(
 ) -> list[str]:
     if rules.at_least >= _FOREVER:
         return ["every snapshot, by the branch's own options: give --retain-last or --older-than"]
-    return _limits(lineage, ids, ids[0], rules, consumers, now_ms) if ids else []
+    held = _limits(lineage, ids, ids[0], rules, consumers, now_ms)
+    return held or [_kept_by(lineage, ids, rules)]
 
 
 def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
