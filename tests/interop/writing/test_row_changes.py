@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import Note, note_of
 from paimark.core.table.operations import read_operations
+from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.engine_fixture import in_order, rows
@@ -267,11 +268,20 @@ def test_rows_without_ids_get_some_before_they_are_changed(
     judge.compact(engine_warehouse, table)
     reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
     assert "rows without an id" in reason
+    context = replace(context_on(engine_warehouse), engine=lambda: engine)
+    for key in range(3, 8):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    [refusal] = planned(context, "compact", parse_table_name(table), full=True).refusals
+    assert (refusal.reason, refusal.hint) == (reason, hint)
     overwrite = f"INSERT OVERWRITE {table} SELECT * FROM {table}"
     assert overwrite in hint
     assert isinstance(end_of(engine, overwrite), Finished)
     assert isinstance(end_of(engine, f"DELETE FROM {table} WHERE k = 1"), Finished)
-    assert found(judge, engine_warehouse, table) == [[2]]
+    assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 8)]
+    for key in range(8, 12):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    done(context, "compact", parse_table_name(table), full=True)
+    assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 12)]
 
 
 def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
