@@ -58,7 +58,6 @@ public final class TableWrite extends Uncommitted {
     private final String schema;
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
-    private LaterCommits later;
     private ChangesBeside beside;
     private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
     private Long watermark;
@@ -85,18 +84,12 @@ public final class TableWrite extends Uncommitted {
         this.watermark = watermark;
     }
 
-    /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
+    /**
+     * An overwrite replaces the partitions with these values; {@code rows} have some partition columns, or none for the
+     * whole table.
+     */
     public void replace(Dataset<Row> rows) {
         partitions = new NamedPartitions(table.schema().logicalPartitionType(), rows);
-    }
-
-    /**
-     * As {@link #replace}, with the files that the partitions had in {@code head}: others may commit to other partitions.
-     * Without columns {@code rows} name the whole table.
-     */
-    public void replaceBeside(Dataset<Row> rows, String head) {
-        replace(rows);
-        later = new LaterCommits(head, partitions);
     }
 
     /** Write the rows of a query with the table's columns, by name; {@code isSmall}: in one task. */
@@ -141,7 +134,7 @@ public final class TableWrite extends Uncommitted {
         messages = all;
     }
 
-    /** Others may commit beside rows that are changed, but no row of the same key. */
+    /** Others may commit beside rows that are changed, but no row of the same key, nor to partitions that are replaced. */
     public void changeBeside() {
         beside = new ChangesBeside(table, Snapshot.fromJson(known));
     }
@@ -226,7 +219,7 @@ public final class TableWrite extends Uncommitted {
     @Override
     Committing.Change change(String before) {
         Committing.Change change = new Committing.Change(user, messages, replacing, partitions,
-                later == null ? before : later.head().toJson());
+                beside == null ? before : known);
         change.statistics = statistics;
         change.number = number;
         change.watermark = watermark;
@@ -235,11 +228,13 @@ public final class TableWrite extends Uncommitted {
     }
 
     @Override
+    public boolean isEmpty() {
+        return super.isEmpty() && partitions == null;
+    }
+
+    @Override
     public boolean isOutrun(String now) throws IOException {
-        if (beside != null) {
-            return !beside.mayStand(Snapshot.fromJson(now), messages);
-        }
-        return later != null && !later.mayStay(table, Snapshot.fromJson(now));
+        return beside != null && !beside.mayStand(Snapshot.fromJson(now), messages, partitions);
     }
 
     /**
