@@ -138,7 +138,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps += [_claim_step(context, table, claim) for claim in findings.claims]
     steps += [Step("delete", path, "left by a change that has ended") for path in findings.stale]
     steps += [Step("delete", path, "half-written, for more than a day") for path in findings.abandoned]
-    steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in findings.reads]
+    steps += [Step("delete", root.tag(name), "left by a read that is over") for root, name in findings.reads]
     if findings.misdirected:
         steps.append(findings.misdirected.step(table))
     for each in findings.untagged:
@@ -168,7 +168,7 @@ def _headline(context: Context, table: TablePath, findings: Findings, landed: La
     count = (now is not None) + len(claims)
     parts = [counted(count, "interrupted change") if count else "nothing interrupted"]
     if findings.reads:
-        parts.append(f"{counted(len(findings.reads), 'tag')} left by reads that died")
+        parts.append(f"{counted(len(findings.reads), 'tag')} left by reads that are over")
     if findings.misdirected:
         parts.append(str(findings.misdirected))
     if findings.abandoned:
@@ -395,9 +395,7 @@ def _recover_claim(
             raise FileMissing(tag_path)
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
-        savepoint_claim.complete(
-            context, chosen, claim, None, progress, lambda each, _: log_finished(context, table, each)
-        )
+        savepoint_claim.complete(context, chosen, claim, None, progress, log_finished)
     except (Refused, Corrupt, NotFound) as error:
         progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
         savepoint_claim.undo(context, table, claim)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 import msgspec
 
-from paimark.core.cli.completing import BRANCH, TABLE
+from paimark.core.cli.completing import BRANCH, DATABASE, TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import Count, local_time, narrate, print_rows
 from paimark.core.errors import PaimarkError, Unavailable
@@ -38,10 +36,24 @@ DROPPED_COLUMNS = ("database_name", "table_name", "dropped_id", "drop_time")
 # The columns of a list of snapshots for people; JSON has every column.
 SNAPSHOT_COLUMNS = (
     *("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count"),
-    *("schema_id", "commit_user"),
+    *("schema_id", "commit_user", "message"),
 )
-# In columns of a terminal: there is room for messages too.
-_WIDE = 120
+# The columns of each list where a terminal is too narrow for all: what a person on call asks for comes first.
+_NARROW: Mapping[str, Mapping[str, int]] = {
+    "tables": {"table_name": 12, "database_name": 13, "record_count": 12, "commit_time": 16}
+    | {"main_branch": 11, "latest_snapshot_id": 18},
+    "snapshots": {"snapshot_id": 11, "commit_time": 16, "commit_kind": 11, "delta_record_count": 12}
+    | {"message": 12, "total_record_count": 12, "commit_user": 10, "schema_id": 9},
+    "savepoints": {"savepoint_id": 12, "saved_snapshot_id": 12, "health": 6, "save_time": 16}
+    | {"comment": 12, "record_count": 12, "protected": 9, "branch": 10},
+    "branches": {"branch_name": 20, "is_main": 7, "ahead": 5, "behind": 6, "health": 6, "created_from": 12}
+    | {"latest_snapshot_id": 12, "protected": 9, "create_time": 16},
+    "tags": {"tag_name": 24, "snapshot_id": 11, "commit_time": 16, "record_count": 12, "time_retained": 13}
+    | {"protected": 9},
+    "operations": {"operation_id": 12, "time": 16, "summary": 28, "message": 10, "author": 8},
+    "schemas": {"schema_id": 9, "fields": 30, "primary_keys": 12, "partition_keys": 12, "options": 12}
+    | {"update_time": 16},
+}
 # Epoch milliseconds, though their type does not say so.
 TIMES = frozenset({"save_time", "snapshot_time", "commit_time"})
 JSON_TEXTS = frozenset({"fields", "partition_keys", "primary_keys", "options"})
@@ -56,7 +68,7 @@ table_argument = click.argument("table", metavar="TABLE", type=TABLE)
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("database", metavar="[DATABASE]", required=False)
+@click.argument("database", metavar="[DATABASE]", required=False, type=DATABASE)
 @click.option("--dropped", is_flag=True, help="Those in the trash, the newest first, with their ids.")
 @click.pass_context
 def tables(ctx: click.Context, database: str | None, dropped: bool) -> None:
@@ -72,7 +84,8 @@ def tables(ctx: click.Context, database: str | None, dropped: bool) -> None:
         return
     paths = (table for name in names for table in tables_of(files, name))
     times = frozenset({"commit_time"})
-    _print_rows(global_options(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))
+    found = (_table_row(files, table) for table in paths)
+    _print_rows(global_options(ctx), TABLE_COLUMNS, times, found, "tables")
     for directory in [*([""] if database is None else []), *map(database_directory, names)]:
         if said := unsafe_said(files.names(directory)):
             narrate(f"{said}. {SAFE_NAMES}.")
@@ -90,20 +103,18 @@ def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | N
     newest = newest_snapshots(files, root, limit, unreadable)
     shown: Sequence[str] | None = None
     if not global_options(ctx).as_json:
-        is_wide = not sys.stdout.isatty() or shutil.get_terminal_size().columns >= _WIDE
-        shown = (*SNAPSHOT_COLUMNS, "message") if is_wide else SNAPSHOT_COLUMNS
+        shown = SNAPSHOT_COLUMNS
     _print_system_table(global_options(ctx), "snapshots", map(snapshot_row, newest), shown)
     _say_left_out(unreadable)
 
 
-def _listing(name: str, summary: str) -> click.Command:
-    """The command that prints a whole system table."""
+def _listing(name: str, summary: str, *, has_branches: bool = True) -> click.Command:
+    """The command that prints a whole system table, which `has_branches` or is the same on each."""
 
     @click.command(name, cls=GlobalCommand, help=summary)
     @table_argument
-    @branch_option
     @click.pass_context
-    def command(ctx: click.Context, table: str, branch: str | None) -> None:
+    def command(ctx: click.Context, table: str, branch: str | None = None) -> None:
         root, files = _root(global_options(ctx), table, branch)
         unreadable: dict[str, str] = {}
         rows: Iterable[Row]
@@ -114,13 +125,15 @@ def _listing(name: str, summary: str) -> click.Command:
         _print_system_table(global_options(ctx), name, rows)
         _say_left_out(unreadable)
 
-    return command
+    return branch_option(command) if has_branches else command
 
 
 savepoints = _listing("savepoints", "The savepoints of TABLE by id, those of its branches among them.")
-branches = _listing("branches", "The branches of TABLE, main first.")
+branches = _listing("branches", "The branches of TABLE, main first.", has_branches=False)
 tags = _listing("tags", "The tags of TABLE by name.")
-operations = _listing("operations", "What was done to TABLE, oldest first: undo and redo walk along it.")
+operations = _listing(
+    "operations", "What was done to TABLE, oldest first: undo and redo walk along it.", has_branches=False
+)
 schemas = _listing("schemas", "The schemas of TABLE by id.")
 
 
@@ -162,14 +175,15 @@ def _print_system_table(
     if shown:
         indexes = [names.index(each) for each in shown]
         rows = ([row[index] for index in indexes] for row in rows)
-    _print_rows(options, shown or names, times | TIMES, rows)
+    _print_rows(options, shown or names, times | TIMES, rows, name)
 
 
 def _print_rows(
-    options: GlobalOptions, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]
+    options: GlobalOptions, names: Sequence[str], times: Iterable[str], rows: Iterable[Row], listing: str = ""
 ) -> None:
     converters = _converters(names, frozenset(times), options.as_json)
-    print_rows(options, names, _converted(rows, converters), measured=_MEASURED)
+    cells = _converted(rows, converters)
+    print_rows(options, names, cells, measured=_MEASURED, narrow=_NARROW.get(listing))
 
 
 def _converters(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from paimark.core.actions.declared.declaration import NOTE
-from paimark.core.config import Flags, Settings, load_settings
-from paimark.core.errors import UsageError
+from paimark.core.config import Flags, Settings, config_path, load_settings, read_config
+from paimark.core.errors import PaimarkError, UsageError
 
 
 @dataclass(slots=True)
@@ -66,13 +67,20 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(options, name, value)
 
 
+def _contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Those that a shell offers; none if the config file can't be read."""
+    with suppress(PaimarkError):
+        return [name for name in read_config(config_path()).contexts if name.startswith(incomplete)]
+    return []
+
+
 def _option(*words: str, **settings: Any) -> click.Option:
     return click.Option(words, expose_value=False, callback=_remember, **settings)
 
 
 GLOBAL_OPTIONS: tuple[click.Option, ...] = (
     _option("--warehouse", metavar="URI", help="A path or a URI; else PAIMARK_WAREHOUSE or the config file."),
-    _option("--context", metavar="NAME", help="A context of the config file."),
+    _option("--context", metavar="NAME", help="A context of the config file.", shell_complete=_contexts),
     _option(
         "--option",
         "options",
@@ -117,6 +125,8 @@ def _name_of(param: click.Parameter) -> str:
     return str(param.metavar).strip("[].")
 
 
+# The commands that open it.
+_CONSOLES = ("open", "demo")
 _EVERYWHERE = "Everywhere, before or after the command (given twice, the later counts)"
 
 
@@ -146,12 +156,18 @@ class GlobalCommand(click.Command):
             if times > 1 and not (param.multiple or param.is_flag):
                 raise UsageError(f"{param.opts[0]} is given {times} times", "Leave one of them.")
 
+    def refuses(self, name: str) -> bool:
+        """Whether a global option could have no effect here."""
+        return (name == "plan_out" and not self._makes_plans) or (
+            name == "mouse" and self.name not in _CONSOLES
+        )
+
     def invoke(self, ctx: click.Context) -> Any:
-        if global_options(ctx).plan_out is not None and not self._makes_plans:
+        if global_options(ctx).plan_out is not None and self.refuses("plan_out"):
             raise UsageError(
                 f"`paimark {self.name}` makes no plan to save", "--plan-out goes with an action."
             )
-        if global_options(ctx).mouse and self.name not in ("open", "demo"):
+        if global_options(ctx).mouse and self.refuses("mouse"):
             raise UsageError(f"`paimark {self.name}` opens no console", "--mouse goes without a command.")
         return super().invoke(ctx)
 
@@ -160,10 +176,22 @@ class GlobalCommand(click.Command):
 
 
 def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    """The command's own options first, then the global ones under their own title."""
+    """The command's own options; the global ones in full for `paimark` alone, elsewhere by name."""
     own = [param for param in command.get_params(ctx) if param not in GLOBAL_OPTIONS]
-    for title, params in (("Options", own), (_EVERYWHERE, GLOBAL_OPTIONS)):
-        records = [param.get_help_record(ctx) for param in params if isinstance(param, click.Option)]
-        if rows := [record for record in records if record]:
-            with formatter.section(title):
-                formatter.write_dl(rows)
+    _section(ctx, formatter, "Options", own)
+    if not isinstance(command, GlobalCommand):
+        _section(ctx, formatter, _EVERYWHERE, GLOBAL_OPTIONS)
+        return
+    taken = (each.opts[0] for each in GLOBAL_OPTIONS if not command.refuses(each.name or ""))
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(f"{_EVERYWHERE}: {', '.join(taken)}. `paimark --help` explains them.")
+
+
+def _section(
+    ctx: click.Context, formatter: click.HelpFormatter, title: str, params: Iterable[click.Parameter]
+) -> None:
+    records = [param.get_help_record(ctx) for param in params if isinstance(param, click.Option)]
+    if rows := [record for record in records if record]:
+        with formatter.section(title):
+            formatter.write_dl(rows)

@@ -6,7 +6,7 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import TextIO
@@ -18,7 +18,7 @@ from paimark.core.errors import shortened
 from paimark.core.export.json_rows import JsonRows, as_text
 from paimark.core.figures import moment
 from paimark.core.redaction import redacted
-from paimark.core.text import Fitted, clean_text, cut, width_of
+from paimark.core.text import Fitted, clean_text, cut, width_of, wrap
 
 # So many of the first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
 MEASURED = 500
@@ -33,14 +33,31 @@ class Count(int):
     """A number of things, not an id: shown with thousands separators."""
 
 
+class Moment(Fitted):
+    """A time as `moment` writes it. Where it does not fit, the zone goes first, then the seconds."""
+
+    def fitted(self, width: int) -> str:
+        return next(
+            (self[:length] for length in (len(self), 19, 16) if length <= width), super().fitted(width)
+        )
+
+
 class TableRows:
     """Writes a header, a rule and one line per row. `width` is the terminal's, None in a pipe.
 
     `null` is the text of an absent cell; the first `measured` rows are held back, and decide the widths.
+    `narrow` are the columns of a terminal that is too narrow for all, the most important first, each with the
+    width that it needs at least; the names of the others are `left_out` once the first row is written.
     """
 
     def __init__(
-        self, out: TextIO, names: Sequence[str], width: int | None, null: str = "", measured: int = MEASURED
+        self,
+        out: TextIO,
+        names: Sequence[str],
+        width: int | None,
+        null: str = "",
+        measured: int = MEASURED,
+        narrow: Mapping[str, int] | None = None,
     ) -> None:
         self._out = out
         self._measured = measured
@@ -50,6 +67,9 @@ class TableRows:
         self._held: list[list[str]] = []
         self._numeric = [True] * len(names)
         self._widths: list[int] | None = None
+        self._narrow = narrow or {}
+        self._places: Sequence[int] = range(len(names))
+        self.left_out: Sequence[str] = ()
 
     def write(self, rows: Iterable[Sequence[object]]) -> None:
         remaining = iter(rows)
@@ -79,12 +99,35 @@ class TableRows:
         contents = [max(map(width_of, cells), default=0) for cells in zip(*self._held, strict=True)]
         contents = contents or [0] * len(heads)
         available = _ENDLESS if self._width is None else self._width
-        self._widths = fit(heads, contents, available)
+        wanted = list(map(max, heads, contents))
+        if self._narrow and sum(wanted) + len(_GAP) * (len(heads) - 1) > available:
+            self._widths = self._chosen(wanted, contents, available)
+        else:
+            self._widths = fit(heads, contents, available)
         self._line(self._names)
         self._line([_rule_for(self._out) * wide for wide in self._widths])
         for row in self._held:
             self._line(row)
         self._held.clear()
+
+    def _chosen(self, wanted: Sequence[int], contents: Sequence[int], available: int) -> list[int]:
+        """Choose columns for a narrow terminal, none that is empty; returns the width of each column."""
+        widths, left = dict[int, int](), available + len(_GAP)
+        for name, least in self._narrow.items():
+            place = self._names.index(name)
+            needed = min(wanted[place], least) + len(_GAP)
+            if needed <= left and (contents[place] or not self._held):
+                widths[place] = needed - len(_GAP)
+                left -= needed
+        for place in widths:
+            more = min(left, wanted[place] - widths[place])
+            widths[place] += more
+            left -= more
+        self._places = sorted(widths)
+        self.left_out = [
+            name for place, name in enumerate(self._names) if place not in widths and contents[place]
+        ]
+        return [widths.get(place, 0) for place in range(len(wanted))]
 
     def _cell(self, value: object) -> str:
         if value is None:
@@ -100,10 +143,11 @@ class TableRows:
     def _line(self, cells: Sequence[str]) -> None:
         assert self._widths is not None
         padded = []
-        for cell, wide, numeric in zip(cells, self._widths, self._numeric, strict=True):
+        for place in self._places:
+            cell, wide = cells[place], self._widths[place]
             shown = cell if self._width is None else _cut(cell, wide)
             space = " " * (wide - width_of(shown))
-            padded.append(space + shown if numeric else shown + space)
+            padded.append(space + shown if self._numeric[place] else shown + space)
         self._out.write(_GAP.join(padded).rstrip() + "\n")
 
 
@@ -148,15 +192,20 @@ def _shrink(widths: list[int], floors: Sequence[int], excess: int) -> None:
 
 
 def row_writer(
-    options: GlobalOptions, names: Sequence[str], *, null: str = "", measured: int = MEASURED
+    options: GlobalOptions,
+    names: Sequence[str],
+    *,
+    null: str = "",
+    measured: int = MEASURED,
+    narrow: Mapping[str, int] | None = None,
 ) -> JsonRows | TableRows:
-    """A writer to stdout in the chosen format; `close` it after the last row. `measured`: see `TableRows`."""
+    """A writer to stdout in the chosen format; `close` it after the last row. `narrow`: see `TableRows`."""
     if options.as_json:
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
             sys.stdout.reconfigure(encoding="utf-8")
         return JsonRows(sys.stdout, names)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return TableRows(sys.stdout, names, width, null, measured)
+    return TableRows(sys.stdout, names, width, null, measured, narrow)
 
 
 def print_rows(
@@ -165,11 +214,46 @@ def print_rows(
     rows: Iterable[Sequence[object]],
     *,
     measured: int = MEASURED,
+    narrow: Mapping[str, int] | None = None,
 ) -> None:
-    """Write all rows to stdout in the chosen format. `measured`: see `TableRows`."""
-    writer = row_writer(options, names, measured=measured)
+    """Write all rows to stdout in the chosen format. `measured` and `narrow`: see `TableRows`."""
+    writer = row_writer(options, names, measured=measured, narrow=narrow)
     writer.write(rows)
     writer.close()
+    if isinstance(writer, TableRows) and writer.left_out:
+        narrate(f"Not shown at this width: {', '.join(writer.left_out)} (--output json has all).")
+
+
+def print_findings(
+    options: GlobalOptions, names: Sequence[str], rows: Iterable[Sequence[object]], *, sentences: int
+) -> None:
+    """Write rows whose last columns are sentences. On a terminal that is too narrow these are not cut: they
+    go on below, each further in than the one before.
+    """
+    found = list(rows)
+    width = None if options.as_json or not sys.stdout.isatty() else shutil.get_terminal_size().columns
+    cells = [["" if value is None else clean_text(value) for value in row] for row in found]
+    wide = [max(map(width_of, column)) for column in zip(names, *cells, strict=True)]
+    if width is None or sum(wide) + len(_GAP) * (len(names) - 1) <= width:
+        print_rows(options, names, found)
+        return
+    margin = sum(wide[:-sentences]) + len(_GAP) * (len(names) - sentences)
+    for row, values in zip(cells, found, strict=True):
+        padded = (cell + " " * (wide[place] - width_of(cell)) for place, cell in enumerate(row[:-sentences]))
+        line, indent = _GAP.join(padded) + _GAP, margin
+        if margin > width // 2:
+            named = (
+                cell if isinstance(value, str) else f"{name} {cell}"
+                for name, cell, value in zip(names, row[:-sentences], values, strict=False)
+                if cell
+            )
+            click.echo(_GAP.join(named))
+            line, indent = "", len(_GAP)
+        for deeper, text in enumerate(text for text in row[-sentences:] if text):
+            blank = " " * (indent + deeper * len(_GAP))
+            for each in wrap(text, width - len(blank)):
+                click.echo((line or blank) + each)
+                line = ""
 
 
 def show(line: str, ink: str = "") -> None:
@@ -206,4 +290,4 @@ def give_up(stream: TextIO) -> None:
 
 def local_time(epoch_ms: object) -> object:
     """`2026-05-01 12:03:11+02:00` in the local zone; a value that is no time stays unchanged."""
-    return moment(epoch_ms) if isinstance(epoch_ms, int) else epoch_ms
+    return Moment(moment(epoch_ms)) if isinstance(epoch_ms, int) else epoch_ms

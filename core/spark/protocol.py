@@ -30,11 +30,8 @@ _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
 _BATCH = 1
 
-# The views that the queries of a `Write` may use: the replaced partitions, and the common subquery.
-PARTITIONS = "__paimark_partitions"
+# A view of the rows of a `Repair` with a key.
 COMMON = "__paimark_common"
-# The only column of `partitions_sql` where the whole table is replaced: it has no partitions.
-WHOLE = "__paimark_whole"
 # The column of a `Repair` that says of a key that it shall have no row.
 GONE = "__paimark_gone"
 
@@ -79,12 +76,14 @@ class Inserting(msgspec.Struct, frozen=True):
 
     `root` is the branch that gets the rows, None for the table directory: main may be another root by then.
     `head` is the JSON of the snapshot that must still be the newest; empty: there must be none; None: any.
+    `most` is how many rows may be changed if it runs again on a later one, after others committed.
     """
 
     commit_user: str
     root: str | None
     head: str | None = None
     note: Note = Note()
+    most: int | None = None
 
 
 class Run(msgspec.Struct, frozen=True, tag=True):
@@ -160,20 +159,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Write(Change, frozen=True, kw_only=True, tag=True):
-    """Write the rows of a query.
+    """Write the rows of a query; an `overwrite` replaces the whole table.
 
-    An `overwrite` replaces the whole table, or the partitions in the result of `partitions_sql`; if it has
-    none, there is no commit. `sql` can read these as the view `PARTITIONS`. With `common_sql`, only that
-    query reads the versions, and both others read its result as the view `COMMON`. `may_go_on` is as in the
-    target of a write; others may go on in other partitions.
+    `may_go_on` is as in the target of a write.
     """
 
     head: str
     sql: str
     overwrite: bool
     may_go_on: bool = False
-    partitions_sql: str | None = None
-    common_sql: str | None = None
 
 
 class Compact(Change, frozen=True, kw_only=True, tag=True):
@@ -187,16 +181,18 @@ class Repair(Change, frozen=True, kw_only=True, tag=True):
     """Change rows by queries.
 
     Rows with a key: `upserts_sql` has the rows as they shall be, and in the column `GONE` whether the key
-    shall have none. Rows without: the data files named `out` leave the table, and so do the rows of the
-    condition `delete_where`; `rows_sql` has those that are added. Either: the `partitions`, as manifests
-    have them, in Base64, leave the table. `operation` and `done` are for the log, in which a change with a
-    `lock` writes itself.
+    shall have none. With `overwrites` the partitions of these keys are written again, for tables in which a
+    row that is added can't replace each one that is there. Rows without: the data files named `out` leave the
+    table, and so do the rows of the condition `delete_where`; `rows_sql` has those that are added. Either:
+    the `partitions`, as manifests have them, in Base64, leave the table. `operation` and `done` are for the
+    log, in which a change with a `lock` writes itself.
     """
 
     head: str
     operation: str | None = None
     done: str = ""
     upserts_sql: str = ""
+    overwrites: bool = False
     out: tuple[str, ...] = ()
     partitions: tuple[str, ...] = ()
     delete_where: str = ""

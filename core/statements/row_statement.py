@@ -238,7 +238,9 @@ class RowStatement(ABC):
         if self.removes_rows or _has_one_writer(schema):
             # Two writers at once could put one key into two buckets.
             pinned = head.data.decode() if head else ""
-        inserting = Inserting(commit_user(str(uuid.uuid4())), root.branch, pinned, plan.note)
+        meant = (each.count for each in plan.items if each.code == "rows-replaced")
+        user = commit_user(str(uuid.uuid4()))
+        inserting = Inserting(user, root.branch, pinned, plan.note, next(meant, None) or 0)
         run = Run(0, self.sql, self.database, None, inserting)
         answer = TaskResult()
         newest = head.snapshot.id if head else 0

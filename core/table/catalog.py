@@ -157,7 +157,7 @@ def _hint(files: Files, table: TablePath) -> str:
         return dropped
     if others := _elsewhere(files, table.name):
         return f"Did you mean {others}?"
-    return near_names(table.name, known) or system_hint(table.name) or _LISTED
+    return near_names(table.name, known, f"{table.database}.") or system_hint(table.name) or _LISTED
 
 
 def _elsewhere(files: Files, name: str) -> str:

@@ -162,16 +162,16 @@ def system_hint(name: str) -> str:
 
 def alone(table: str) -> str:
     """The hint for a table's name with a branch or version after it, in a place that takes neither."""
-    return f"Write {table} alone: a branch or version of it is given apart."
+    return f"Write {table} alone: a branch is given apart (--branch), and so is a version."
 
 
-def near_names(name: str, names: Iterable[str]) -> str:
-    """A hint with the names spelled nearly like `name`; empty if there is none."""
+def near_names(name: str, names: Iterable[str], before: str = "") -> str:
+    """A hint with the names spelled nearly like `name`, each with `before` it; empty if there is none."""
     known = {each.lower(): each for each in names}
     # Imported here, as the console's first frame waits for none of it.
     import difflib
 
-    near = [known[each] for each in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
+    near = [before + known[each] for each in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from paimark.core.processes import lives, machine, start_of
+from paimark.core.table.layout import TAG_PREFIX
 from paimark.core.table.records import Tag
 
 READ_TAG_PREFIX = "paimark.read."
@@ -41,6 +42,11 @@ def is_read_tag(name: str) -> bool:
 def is_of_read(name: str) -> bool:
     """Whether it is deleted when a read ends; it may be Paimark's or stock Spark's."""
     return name.startswith((READ_TAG_PREFIX, STOCK_READ_TAG_PREFIX))
+
+
+def is_file_of_read(name: str) -> bool:
+    """As `is_of_read`, of the name of a tag's file."""
+    return name.startswith(TAG_PREFIX) and is_of_read(name.removeprefix(TAG_PREFIX))
 
 
 def is_permanent(name: str, tag: Tag) -> bool:

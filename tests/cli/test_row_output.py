@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.arrow_values import cell_value
-from paimark.core.cli.output import TableRows, fit
+from paimark.core.cli.output import Moment, TableRows, fit
 from paimark.core.export.json_rows import JsonRows
 from paimark.core.text import distinct, width_of
 
@@ -107,6 +107,27 @@ def test_a_terminal_gets_lines_no_wider_than_itself() -> None:
     assert all(width_of(line) <= 60 for line in lines)
     assert "…" in lines[2]
     assert lines[2].endswith("7")
+
+
+def test_a_narrow_terminal_gets_the_columns_that_matter_most_and_the_others_by_name() -> None:
+    out = io.StringIO()
+    narrow = {"id": 4, "why": 10, "time": 16, "host": 9}
+    writer = TableRows(out, ["id", "time", "host", "why", "none"], 40, narrow=narrow)
+    writer.write([[1, Moment("2026-05-01 12:03:11+02:00"), "h" * 30, "prices were wrong", None]])
+    writer.close()
+    assert out.getvalue().splitlines()[2].split("  ") == [" 1", "2026-05-01 12:03", " prices were wrong"]
+    assert writer.left_out == ["host"]
+    # Where all of them fit, all are shown, the empty one too.
+    assert as_table(["id", "none"], [[1, None]], width=40)[0] == "id  none"
+
+
+def test_a_time_loses_its_zone_before_its_seconds() -> None:
+    whole = Moment("2026-05-01 12:03:11+02:00")
+    cut_to = [whole.fitted(width) for width in (25, 24, 19, 18, 16, 12)]
+    assert cut_to == [
+        *("2026-05-01 12:03:11+02:00", *["2026-05-01 12:03:11"] * 2),
+        *(*["2026-05-01 12:03"] * 2, "2026-05-01 …"),
+    ]
 
 
 def test_wide_characters_line_up() -> None:

@@ -181,8 +181,8 @@ def test_a_context_of_the_config_file_names_the_warehouse(
         (["--warehouse", "/nowhere/at/all", "tables"], 1, "There is no warehouse"),
         (["/nowhere/at/all"], 1, "There is no warehouse"),
         (["some-lake"], 1, "There is no warehouse"),
-        (["sql"], 2, "Give one statement"),
-        (["sql", "SELECT 1", "-f", "x.sql"], 2, "Give one statement"),
+        (["sql"], 2, "There is no statement"),
+        (["sql", "SELECT 1", "-f", "x.sql"], 2, "SQL and --file are both given"),
         (["sql", "-f", "/nowhere/x.sql"], 1, "There is no file"),
         (["sql", "-f", "/usr"], 2, "/usr can't be read: Is a directory\n"),
         (["sql", "-f", sys.executable], 2, "is not text in UTF-8\n  Save it in that encoding."),
@@ -260,7 +260,7 @@ def test_characters_that_an_encoding_lacks_can_still_be_told_apart(
 
 
 def test_a_shell_completes_commands_options_and_values(
-    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The shell calls the program without any word: they are in its environment."""
 
@@ -291,6 +291,15 @@ def test_a_shell_completes_commands_options_and_values(
     assert follows("delete-tag", "shop.orders", "") == ["v2"]
     assert follows("rename-tag", "shop.orders", "--to", "x", "--name", "v") == ["v2"]
     assert follows("replace-main-branch", "shop.orders", "--layout", "p") == ["pointer"]
+    # Versions are branches and tags; a table can only be taken out of the trash if it is there.
+    assert follows("diff", "shop.orders", "") == ["main", "v2"]
+    assert follows("when", "shop.orders", "x", "--to", "") == ["v2"]
+    assert follows("sql", "--database", "") == follows("tables", "") == ["shop"]
+    assert follows("undrop", "sh") == []
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "paimark").mkdir()
+    (tmp_path / "paimark/config.toml").write_text('[contexts.lab]\nwarehouse = "/lake"\n')
+    assert follows("tables", "--context", "") == ["lab"]
     assert not any(follows("delete-tag", "shop.missing", ""))
     ran = program(environment={"_PAIMARK_COMPLETE": "zsh_source"})
     assert ran.code == 0 and "_PAIMARK_COMPLETE=zsh_complete" in ran.out
@@ -376,8 +385,37 @@ def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:
 def test_a_terminal_gets_lines_that_fit_it(warehouse: Path) -> None:
     out = on_terminal("--warehouse", str(warehouse), "snapshots", "shop.orders", columns=60).out
     lines = [line for line in out.splitlines() if line.strip()]
-    assert len(lines) == 7
-    assert all(len(line) <= 60 for line in lines)
+    assert len(lines) == 8
+    assert all(len(line) <= 60 for line in lines[:7])
+    assert lines[7].startswith("Not shown at this width: ")
+
+
+def test_on_a_narrow_terminal_the_log_says_when_what_and_why(warehouse: Path) -> None:
+    there = ("--warehouse", warehouse)
+    why = ("--message", "prices were wrong", "--author", "jane")
+    assert program("create-tag", "shop.orders", "--name", "bad", *why, *there).code == 0
+    head, _, line, *_ = on_terminal("operations", "shop.orders", *there).out.splitlines()
+    assert head.split() == ["operation_id", "summary", "time", "message", "author"]
+    assert line.split("  ")[-1] == "jane" and "Tagged snapshot" in line and "prices" in line
+    assert len(head) <= 80 >= len(line)
+
+
+def test_on_a_narrow_terminal_hints_stay_whole(warehouse: Path) -> None:
+    out = on_terminal("doctor", "shop.nope", "--warehouse", warehouse, columns=60).out
+    assert "`paimark tables` lists those there are." in " ".join(out.split())
+    assert "1 check found something broken" in out
+    assert max(map(len, out.splitlines())) <= 60
+
+
+def test_options_that_would_have_no_effect_are_refused_by_name(paimark: Paimark, warehouse: Path) -> None:
+    for words in (
+        ("space", "shop.orders", "--branch", "b"),
+        ("verify", "shop.orders", "--older-than", "1 d"),
+        ("branches", "shop.orders", "--branch", "b"),
+        ("operations", "shop.orders", "--branch", "b"),
+    ):
+        ran = paimark(*words, "--warehouse", warehouse)
+        assert (ran.code, ran.out) == (2, "") and words[2] in ran.err, words
 
 
 @pytest.mark.parametrize(

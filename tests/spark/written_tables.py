@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.protocol import Failed, Finished, StageProgress, TaskResult, Version, Write
+from paimark.core.spark.protocol import Failed, Finished, Repair, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root
@@ -30,7 +30,6 @@ def order(
     sql: str,
     *,
     overwrite: bool = False,
-    partitions_sql: str | None = None,
     follows_main: bool = False,
     **versions: Version,
 ) -> Write:
@@ -48,24 +47,40 @@ def order(
         head=newest.to_json().decode() if newest else "",
         commit_user=str(uuid.uuid4()),
         overwrite=overwrite,
-        partitions_sql=partitions_sql,
     )
 
 
-def run_write(engine: Engine, task: Write) -> int | None:
+def overwriting(lineage: Lineage, upserts_sql: str, **versions: Version) -> Repair:
+    """Rows by their keys, whose partitions are written again."""
+    plain = order(lineage, "")
+    return Repair(
+        number=0,
+        table=plain.table,
+        schema=plain.schema,
+        versions=versions,
+        branch=plain.branch,
+        follows_main=False,
+        head=plain.head,
+        commit_user=plain.commit_user,
+        upserts_sql=upserts_sql,
+        overwrites=True,
+    )
+
+
+def run_write(engine: Engine, task: Write | Repair) -> int | None:
     """Do it; the snapshot it made."""
     result = end_of_write(engine, task)
     assert isinstance(result, TaskResult), result
     return result.snapshot
 
 
-def refused(engine: Engine, task: Write) -> Failed:
+def refused(engine: Engine, task: Write | Repair) -> Failed:
     failed = end_of_write(engine, task)
     assert isinstance(failed, Failed), failed
     return failed
 
 
-def end_of_write(engine: Engine, task: Write) -> TaskResult | Failed:
+def end_of_write(engine: Engine, task: Write | Repair) -> TaskResult | Failed:
     events = [each for each in engine.do(task) if not isinstance(each, StageProgress)]
     if isinstance(events[-1], Finished):
         told = events[-2]

@@ -69,7 +69,7 @@ def test_listing_tables_lists_one_directory_and_reads_one_file_each(warehouse: P
 def test_unknown_names_come_with_what_is_like_them(files: Files) -> None:
     with pytest.raises(NotFound, match=r"^There is no table shop\.order$") as caught:
         find_table(files, "shop.order")
-    assert caught.value.hint == "Did you mean orders?"
+    assert caught.value.hint == "Did you mean shop.orders?"
     with pytest.raises(NotFound, match=r"^There is no database shp$") as caught:
         find_table(files, "shp.orders")
     assert caught.value.hint == "Did you mean shop?"
@@ -95,7 +95,9 @@ def test_a_table_of_another_database_is_named(files: Files, warehouse: Path) -> 
 def test_a_branch_behind_the_name_is_no_part_of_it(files: Files, behind: str) -> None:
     with pytest.raises((NotFound, UsageError)) as told:
         find_table(files, f"shop.orders{behind}")
-    assert told.value.hint == "Write shop.orders alone: a branch or version of it is given apart."
+    assert (
+        told.value.hint == "Write shop.orders alone: a branch is given apart (--branch), and so is a version."
+    )
 
 
 def test_a_database_without_tables_is_empty_and_not_missing(files: Files, warehouse: Path) -> None:

@@ -15,6 +15,7 @@ from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
@@ -123,7 +124,7 @@ class PeekScreen(Dialog[None]):
         read_at = 0 if version.snapshot is None else version.snapshot.id
         names, context = [column.title for column in self._grid.columns], peeking.session.context
         return target_of(
-            context, peeking.table, peeking.branch, read_at, names, is_old=not peeking.was_newest
+            context, peeking.table, peeking.branch, read_at, names, was_newest=peeking.was_newest
         )
 
     def _again(self, outcome: Outcome) -> None:
@@ -170,8 +171,11 @@ class Peeking:
         """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
         files = self.session.files
         version = find_version(files, self._target.table, self._requested)
+        root = branch_root(files, self.table, self.branch)
+        # The newest version of an earlier main is an old one.
         self.was_newest = version.snapshot is not None and (
-            version.name is None or version.snapshot.id == Lineage(files, version.root).latest_id()
+            version.name is None
+            or (version.root, version.snapshot.id) == (root, Lineage(files, root).latest_id())
         )
         warehouse = WarehouseAccess(files, files.uri, self.session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)

@@ -55,7 +55,7 @@ class LineBelow(Horizontal):
 
     DEFAULT_CSS = """
     LineBelow { height: 1; background: $raised; }
-    LineBelow Static { width: 3; color: $primary; text-style: bold; padding-left: 1; }
+    LineBelow Static { width: auto; color: $primary; text-style: bold; padding: 0 1; }
     LineBelow Input { width: 1fr; background: $raised; }
     """
 

@@ -28,7 +28,7 @@ from paimark.core.table.layout import (
 )
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.read_tags import is_permanent, kept_until_ms
+from paimark.core.table.read_tags import is_of_read, is_permanent, kept_until_ms
 from paimark.core.table.records import Tag, is_same_commit
 
 
@@ -95,7 +95,8 @@ def _of_snapshot(context: Context, root: Root, name: str, number: int | None) ->
     try:
         chosen = choose(context.files, root, number)
     except NotFound as error:
-        tags = [name for name, tag in Lineage(context.files, root).tags() if tag.id == number]
+        known = Lineage(context.files, root).tags()
+        tags = [name for name, tag in known if tag.id == number and not is_of_read(name)]
         if not tags:
             raise
         raise NotFound(error.message, f"Tag {tags[0]} has it: give --tag {tags[0]}.") from error

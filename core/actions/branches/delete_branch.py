@@ -6,7 +6,8 @@ name back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -28,10 +29,12 @@ from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.checks import (
+    KEPT,
     changelog_refusals,
     feature_refusals,
     fingerprint,
     read_along,
+    require_kept,
     require_unmoved,
     required_text,
 )
@@ -84,6 +87,7 @@ from paimark.core.table.lineage.main_branch import (
 )
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
+from paimark.core.table.read_tags import is_read_tag, is_stale
 from paimark.core.table.records import Snapshot, point_of
 
 _DELETES = "deletes what only the branch keeps"
@@ -99,6 +103,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed, released, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)
+    lost = [] if keeps else _lost(context, root, branch_state)
     retired = retired_name(context, name) if keeps else None
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
@@ -111,9 +116,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=seen(context, root, branch_state),
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         items=(
-            *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
+            *(_retired(name, retired or "") if keeps else lost),
             *end_unknown(context.files, root),
             *affected(context, root, branch_state),
+            *(() if keeps else _reads(context, root)),
             *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
         phrase=name,
@@ -122,6 +128,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed_files=len(freed.files),
         freed_bytes=freed.size,
         undo=table.undo if keeps else "",
+        lasting="" if keeps or _loses_commits(lost) else KEPT,
     )
 
 
@@ -268,7 +275,11 @@ def find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState
 def as_planned(work: Work) -> tuple[Root, RootState | None]:
     """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
     root, branch_state = find(work.context, work.table, str(work.plan.arguments["name"]))
-    require_unmoved(work.table, work.plan, seen(work.context, root, branch_state))
+    what = f"branch {root.label}"
+    require_unmoved(work.table, work.plan, seen(work.context, root, branch_state), what)
+    if work.plan.lasting == KEPT:
+        is_kept = not _loses_commits(_lost(work.context, root, branch_state))
+        require_kept(work.plan, f"{what} of {work.table.full_name}", is_kept=is_kept)
     return root, branch_state
 
 
@@ -397,6 +408,10 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
     return [commits.item(text, "branch-commits-gone", unit), no_way]
 
 
+def _loses_commits(lost: Sequence[Item]) -> bool:
+    return any(each.kind == "loses" and each.is_grave for each in lost)
+
+
 def _unread(context: Context, root: Root) -> list[Item]:
     """Commits that no engine reads: left of the branch, or of a job that was open when the branch went."""
     newest = Lineage(context.files, root).latest()
@@ -440,6 +455,16 @@ def _jobs(context: Context, root: Root) -> Item:
         "what one commits that is open then is in no branch, and nobody reads it"
     )
     return Item("first", text, "branch-writer-seen", is_grave=True, newest=writer.time)
+
+
+def _reads(context: Context, root: Root) -> Iterator[Item]:
+    """That a statement reads the branch: nothing keeps the branch for it."""
+    lineage = Lineage(context.files, root)
+    names = filter(is_read_tag, lineage.tag_names())
+    with suppress(NotFound):
+        # A read that ends deletes its tag.
+        if any(not is_stale(name, lineage.tag(name), context.clock()) for name in names):
+            yield Item("affects", "a statement reads it now: that fails", "read-now")
 
 
 def affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:

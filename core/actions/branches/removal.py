@@ -36,6 +36,7 @@ from paimark.core.table.definition.retention import with_retention
 from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import Point, Snapshot, point_of
 
 MARKS = "marks the branch as one that goes"
@@ -110,14 +111,15 @@ class Late(NamedTuple):
 def came_since(files: Files, root: Root, agreed: Agreed, origin: Root | None = None) -> Late:
     """What came to a branch later. Raises `Corrupt`.
 
-    What another engine has deleted since is no reason to keep the rest. `origin` has the same commits: if a
-    job rolled the branch back, its commits have ids that were there before, and differ from those.
+    What another engine has deleted since is no reason to keep the rest, nor is a statement that reads.
+    `origin` has the same commits: if a job rolled the branch back, its commits have ids that were there
+    before, and differ from those.
     """
     first = agreed.head.id if agreed.head else 0
     there = _commits(files, root, [each for each in snapshot_ids(files, root) if each >= first])
     later = (each for each in there if agreed.head is None or not agreed.head.is_of(each))
     earlier = () if origin is None else _others(files, root, origin, first)
-    tags = (each for each in _tags(files, root) if each not in agreed.tags)
+    tags = (each for each in _tags(files, root) if each not in agreed.tags and not is_of_read(each))
     return Late((*earlier, *later), tuple(tags))
 
 

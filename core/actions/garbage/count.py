@@ -43,8 +43,9 @@ class Freed:
     """The files to delete, in order of deletion. `keepers` are the references that need the shared files.
 
     `strangers` are paths that manifests name outside the table's own files: they stay. `twin` names a
-    reference that keeps the same snapshot as the one that leaves; empty for none. `for_iceberg` counts files
-    that stay because Iceberg metadata of the table names them.
+    reference that keeps the same snapshot as the one that leaves; empty for none, or if only a statement that
+    reads does, as `is_read` says. `for_iceberg` counts files that stay because Iceberg metadata of the table
+    names them.
     """
 
     data: tuple[StoredFile, ...] = ()
@@ -53,6 +54,7 @@ class Freed:
     keepers: tuple[str, ...] = ()
     strangers: tuple[str, ...] = ()
     twin: str = ""
+    is_read: bool = False
     for_iceberg: int = 0
 
     @property

@@ -18,7 +18,13 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import written_by_others, written_later
-from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
+from paimark.core.actions.checks import (
+    KEPT,
+    feature_refusals,
+    fingerprint,
+    require_kept,
+    require_unmoved,
+)
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.release_pins import dependents
@@ -33,6 +39,7 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import StoredFile
+from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import Savepoint, Tag, is_same_commit
 
 # A step of a deletion. Later it deletes no tag of this name: somebody made that one since.
@@ -160,7 +167,12 @@ def plan_deletion(
         headline=f"Delete {what} of {_where(files, target)}.",
         arguments=arguments,
         fingerprint=target.fingerprint,
-        items=(*_lost(files, target, freed, what), final(), *freed_items(table, freed)),
+        items=(
+            *_lost(files, target, freed, what),
+            final(),
+            *(still_read() if freed.is_read else ()),
+            *freed_items(table, freed),
+        ),
         phrase=what if target.savepoint else target.tag_name,
         steps=(
             *(each for each in repair.steps if each.target != table.root().tag(target.tag_name)),
@@ -168,11 +180,16 @@ def plan_deletion(
             Step("check", "every root", "what else needs its files, read again before any goes"),
             *freed_steps(freed),
         ),
+        lasting=KEPT if freed.twin else "",
         cost=_cost(freed),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=freed.size,
     )
+
+
+def _named(target: DeletionTarget) -> str:
+    return f"savepoint {target.savepoint.id}" if target.savepoint else f"tag {target.tag_name}"
 
 
 def _where(files: Files, target: DeletionTarget) -> str:
@@ -290,11 +307,24 @@ def iceberg_keeps(freed: Freed) -> Iterator[Item]:
         yield Item("keeps", text, "iceberg-needs", count=count, unit="files")
 
 
+def still_read() -> Iterator[Item]:
+    """That a statement reads what goes."""
+    text = (
+        "a statement reads it now, and goes on: the files stay until then, and `paimark recover` frees them"
+    )
+    yield Item("affects", text, "read-now")
+
+
 def _keeper(reference: str) -> str:
-    """`main` for its snapshots, `tag v2` and `savepoint 1` of main, `branch fix` for all of its own."""
+    """`main` for its snapshots, `tag v2` and `savepoint 1` of main, `branch fix` for all of its own.
+
+    `a statement that reads` for the tag of one.
+    """
     name, of, root = reference.rpartition(" of ")
     if not of:
         return reference
+    if is_of_read(name.removeprefix("tag ")):
+        return "a statement that reads"
     if root != MAIN:
         return f"branch {root}"
     return root if name.startswith("snapshot ") else _plain(name)
@@ -329,7 +359,7 @@ class DeleteReference(Change[TargetState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         target, _ = cls.find(work)
-        require_unmoved(work.table, work.plan, target.fingerprint)
+        require_unmoved(work.table, work.plan, target.fingerprint, _named(target))
         return cls(work, target.state)
 
     @property
@@ -338,14 +368,16 @@ class DeleteReference(Change[TargetState]):
 
     @property
     def _what(self) -> str:
-        savepoint = self.state.savepoint
-        return f"tag {self.state.tag_name}" if savepoint is None else f"savepoint {savepoint['id']}"
+        return _named(self._target)
 
     def check(self, hold: Hold) -> None:
         # Counted first, because it may take minutes: the checks must still hold at the point of no return.
         self._count = counted_before(self.work, self._target.to_delete)
+        freed = self._count.freed()
         target, refusals = self.find(self.work)
-        require_unmoved(self.work.table, self.work.plan, target.fingerprint)
+        require_unmoved(self.work.table, self.work.plan, target.fingerprint, _named(target))
+        what = f"{_named(target)} of {self.work.table.full_name}"
+        require_kept(self.work.plan, what, is_kept=bool(freed.twin))
         raise_first(refusals)
 
     def finish(self, hold: Hold) -> None:

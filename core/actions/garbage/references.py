@@ -35,6 +35,7 @@ from paimark.core.table.layout import (
 )
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_branch_name
+from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key, is_apart, is_same_commit
 from paimark.core.table.savepoints import SavepointManager
 
@@ -61,7 +62,8 @@ class Reference:
     """Something that keeps files. `name` is its name for people.
 
     `full_list` is set for a savepoint without a tag, whose snapshot is unknown. A reference that `is_partial`
-    may have lost some files, and keeps those that it still names. No tag keeps its snapshot's changelog.
+    may have lost some files, and keeps those that it still names. No tag keeps its snapshot's changelog. One
+    `of_read` goes when a statement ends: a person is told of another of the same commit, if there is one.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Reference:
     full_list: str | None = None
     is_partial: bool = False
     keeps_changelog: bool = False
+    of_read: bool = False
 
 
 def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
@@ -112,10 +115,12 @@ def surviving(
     for of_root in with_progress(each_of(deciding, views), len(views), "branches' histories", progress):
         for each in of_root:
             key = commit_key(each.record) if each.record else ()
-            by_key.setdefault((*key, each.is_partial, each.keeps_changelog), each)
+            key = (*key, each.is_partial, each.keeps_changelog)
+            if key not in by_key or by_key[key].of_read:
+                by_key[key] = each
     references = [*by_key.values(), *_loose(savepoints, table, views)]
     # A staying reference to the same commit keeps all files of the deleted tag.
-    return twins(to_delete, references)[:1] or references
+    return sorted(twins(to_delete, references), key=lambda each: each.of_read)[:1] or references
 
 
 def twins(to_delete: ToDelete, references: Iterable[Reference]) -> list[Reference]:
@@ -145,7 +150,8 @@ class _RootView:
         self._known: dict[int, Snapshot] = {tag.id: tag for _, tag in self.tags}
         if root in to_delete.roots:
             self._known |= {record.id: record for record in to_delete.records}
-        self._kept_tags = {tag.id: name for name, tag in self.tags if self._is_kept(name)}
+        by_read = sorted(self.tags, key=lambda each: not is_of_read(each[0]))
+        self._kept_tags = {tag.id: name for name, tag in by_read if self._is_kept(name)}
         self._kept_snapshots = {n for n in self._snapshot_ids if root.snapshot(n) not in to_delete.paths}
         # The ids whose record can be read, including those to delete.
         self.ids = {*self._snapshot_ids, *self._known}
@@ -194,7 +200,7 @@ class _RootView:
         return Reference(self._named(f"snapshot {snapshot_id}"), record, keeps_changelog=True)
 
     def _tag(self, name: str, record: Snapshot) -> Reference:
-        return Reference(self._named(f"tag {name}"), record)
+        return Reference(self._named(f"tag {name}"), record, of_read=is_of_read(name))
 
     def _claim(self, snapshot_id: int) -> Reference:
         record = self._snapshots.get(snapshot_id) or self._known[snapshot_id]

@@ -99,8 +99,10 @@ class FileCount:
         elif tally.follow(references):
             self._freed = None
         if self._freed is None:
-            twin = next((each.name for each in twins(self.to_delete, references)), "")
-            self._freed = replace(tally.freed(), twin=twin)
+            twin = next(iter(twins(self.to_delete, references)), None)
+            is_read = twin is not None and twin.of_read
+            name = twin.name if twin is not None and not is_read else ""
+            self._freed = replace(tally.freed(), twin=name, is_read=is_read)
         return self._freed
 
     def _tallied(self, references: list[Reference], *, everything: bool) -> Tally:

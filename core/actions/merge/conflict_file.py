@@ -24,7 +24,7 @@ from paimark.core.actions.merge.conflict_lines import (
     key_text,
 )
 from paimark.core.actions.merge.resolution import Between, moved, require_same
-from paimark.core.actions.merge.sql import AsText, Resolved, exactly
+from paimark.core.actions.merge.sql import AsText, Choices, exactly
 from paimark.core.actions.rewrite.spark_rewrite import stream_query
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.figures import counted
@@ -148,7 +148,7 @@ def _rows(line: KeyLine) -> bytes:
 def key_lines(
     context: Context,
     between: Between,
-    compared: tuple[Mapping[str, Version], Resolved],
+    compared: tuple[Mapping[str, Version], Choices],
     progress: Progress,
     as_text: AsText,
     limit: int | None = None,

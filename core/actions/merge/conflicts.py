@@ -14,8 +14,8 @@ from paimark.core.actions.merge.conflict_file import key_lines
 from paimark.core.actions.merge.conflict_lines import BASE, MERGE, At, KeyLine, header_of
 from paimark.core.actions.merge.history import events
 from paimark.core.actions.merge.resolution import Between, Resolution, moved, resolved
-from paimark.core.actions.merge.rows import resolved_queries, rewriting, versions_of
-from paimark.core.actions.merge.sql import Resolved, exactly
+from paimark.core.actions.merge.rows import keyed_queries, rewriting, versions_of
+from paimark.core.actions.merge.sql import Choices, exactly
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import run_query
@@ -208,13 +208,12 @@ def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
     return states
 
 
-def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Resolved] | None:
+def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Choices] | None:
     """The versions to compare for conflicts, and the queries; None if there can be none. Raises `Refused`."""
     if survey.kind != "keyed":
         return None
     raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
-    versions = versions_of(survey)
-    return versions, resolved_queries(context, survey, versions)
+    return versions_of(survey), Choices(keyed_queries(context, survey))
 
 
 def _cut(row: Row) -> Row:

@@ -15,7 +15,7 @@ from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen, conflicting
 from paimark.core.actions.merge.fast_forward import new_tags
 from paimark.core.actions.merge.resolution import Resolution, undecided
-from paimark.core.actions.merge.rows import comes_by_upserts, merged_rows, result_of, rewriting
+from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.columns import columns_change, columns_lost, lost_columns
@@ -28,6 +28,7 @@ from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.file_sizes import unit_of
+from paimark.core.table.definition.row_changes import takes_any_change
 from paimark.core.table.layout import TablePath, merge_tag
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import point_of
@@ -276,7 +277,7 @@ def _affected(context: Context, survey: Survey) -> Iterator[Item]:
     # Main keeps a tag of the last one, which every expiry heeds. A tag of another branch only Paimark heeds.
     shared = survey.branch.snapshot.id + (0 if survey.start.is_main else 1)
     between = range(survey.base.id + 1, shared)
-    if survey.kind == "keyed" and not comes_by_upserts(survey):
+    if survey.kind == "keyed" and not takes_any_change(survey.target.schema):
         yield streams_skip(context.files, survey.start.root)
     if survey.kind == "fast-forward" and between:
         first, last = between[0], between[-1]

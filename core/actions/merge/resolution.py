@@ -19,7 +19,7 @@ from paimark.core.actions.merge.conflict_lines import (
     key_text,
     plain_json,
 )
-from paimark.core.actions.merge.sql import Resolved
+from paimark.core.actions.merge.sql import Choices
 from paimark.core.actions.plan import Refusal
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.errors import Refused
@@ -79,7 +79,7 @@ class Between:
 
     header: Header
     start: RewriteBase
-    compare: Callable[[], tuple[Mapping[str, Version], Resolved] | None]
+    compare: Callable[[], tuple[Mapping[str, Version], Choices] | None]
     why_none: str = ""
     same_as_main: Callable[[], Sequence[At]] = tuple
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

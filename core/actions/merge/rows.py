@@ -9,13 +9,23 @@ import msgspec
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.merge import sql as merge_sql
 from paimark.core.actions.merge.resolution import Resolution
+from paimark.core.actions.merge.sql import (
+    BASE,
+    BASE_NOW,
+    CHOICES,
+    NOW,
+    THEN,
+    Carried,
+    Choices,
+    Unkeyed,
+)
 from paimark.core.actions.merge.survey import Survey
 from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
+    comparing_refusals,
     rewriting_refusals,
     run_query,
     version_of,
@@ -24,18 +34,18 @@ from paimark.core.actions.row_checks.check_file import MAIN, THIS
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import literal, quoted
-from paimark.core.spark.protocol import COMMON, GONE, PARTITIONS, Version
+from paimark.core.spark.protocol import COMMON, GONE, Version
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
+from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.definition.row_changes import all_change_rules, takes_any_change
 from paimark.core.table.manifests.files import require_seen, size_of, snapshot_facts
 from paimark.core.table.manifests.partitions import RowTexts
-from paimark.core.table.records import TableSchema, is_same_commit
+from paimark.core.table.records import TableSchema
 
-# Why choices can't be applied, by the reasons that `Resolved.wrong` finds.
+# Why choices can't be applied, by the reasons that `Choices.wrong` finds.
 _MISFITS = {
     "missing": "lacks {keys} in conflict",
     "none": "chooses for {keys} not in conflict",
@@ -45,7 +55,8 @@ _MISFITS = {
     "base": "chooses base for columns of {keys} that base has no row of",
 }
 _AS_WRITTEN = "Change nothing but `choose` in what --conflicts-out wrote, or write it anew."
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
+# All rows of main, where `NOW` may lack those that are the same in `BASE_NOW`.
+_ALL_OF_MAIN = "__paimark_all_of_main"
 
 
 def merged_rows(
@@ -55,7 +66,7 @@ def merged_rows(
     them, and for removed rows that no key matches."""
     versions = versions_of(survey)
     if survey.kind == "append":
-        unkeyed = merge_sql.Unkeyed(where_changed(context.files, survey))
+        unkeyed = Unkeyed(where_changed(context.files, survey))
         (answer,) = run_query(context, survey.target, versions, unkeyed.count_removed, progress)
         if answer["removed"] and choice != "branch":
             raise Refused(
@@ -68,57 +79,43 @@ def merged_rows(
     head = survey.start.head.snapshot
     # The plan has looked, but in a later try the head is another.
     require_seen(context.files, survey.start.root.table, survey.target.schema, head)
+    queries = keyed_queries(context, survey)
+    texts = dict[str, tuple[str, ...]]()
     if resolution is not None:
-        return _resolved_rows(context, survey, versions, progress, resolution)
-    queries = keyed_queries(context, survey, versions, branch_wins=choice == "branch")
-    if choice == "fail":
-        _require_no_conflict(context, survey, versions, queries, progress)
-    return _written(survey, versions, queries)
-
-
-def comes_by_upserts(survey: Survey) -> bool:
-    """Whether the merge changes single rows of main: else it writes partitions again."""
-    return survey.kind == "keyed" and takes_any_change(survey.target.schema)
+        choices, texts = Choices(queries), {CHOICES: resolution.texts}
+        require_fitting(context, survey.target, versions, choices, resolution, progress, texts)
+        sql = choices.upserts
+    else:
+        if choice == "fail":
+            _require_no_conflict(context, survey, versions, queries, progress)
+        sql = queries.upserts(takes_all=choice == "branch")
+    overwrites = not takes_any_change(survey.target.schema)
+    return QueryRows(versions, sql, overwrites, texts=texts, are_upserts=True)
 
 
 def result_of(survey: Survey, rows: QueryRows) -> tuple[dict[str, Version], dict[str, str]]:
     """Versions, and queries by name, in order, that give all rows of main once these are committed, as
     `THIS`."""
+    main = {MAIN: f"SELECT * FROM {NOW}"}
+    if not rows.are_upserts:
+        result = rows.sql if rows.overwrite else f"(SELECT * FROM {NOW}) UNION ALL ({rows.sql})"
+        return {**rows.versions}, {**main, THIS: result}
     schema = survey.target.schema
-    if rows.are_upserts:
-        versions = {
-            **rows.versions,
-            merge_sql.ALL_OF_MAIN: version_of(survey.start.root, survey.start.head.snapshot),
-        }
-        main = f"SELECT * FROM {merge_sql.ALL_OF_MAIN}"
-        names = ", ".join(quoted(field.name) for field in schema.fields)
-        same = " AND ".join(f"m.{quoted(each)} = c.{quoted(each)}" for each in schema.primary_keys)
-        others = f"SELECT m.* FROM {merge_sql.ALL_OF_MAIN} m LEFT ANTI JOIN {COMMON} c ON {same}"
-        come = f"SELECT {names} FROM {COMMON} WHERE NOT {GONE}"
-        # The upserts come first: behind it, a check's name for main would hide their version of it.
-        return versions, {COMMON: rows.sql, MAIN: main, THIS: f"({others}) UNION ALL ({come})"}
-    return {**rows.versions}, _result_of(schema, rows)
-
-
-def _result_of(schema: TableSchema, rows: QueryRows) -> dict[str, str]:
-    main = {MAIN: f"SELECT * FROM {merge_sql.MAIN}"}
-    if not rows.overwrite:
-        return {**main, THIS: f"(SELECT * FROM {merge_sql.MAIN}) UNION ALL ({rows.sql})"}
-    if rows.common_sql is None or rows.partitions_sql is None:
-        return {**main, THIS: rows.sql}
-    shared = {COMMON: rows.common_sql, PARTITIONS: rows.partitions_sql}
-    if not {*schema.partition_keys} <= {*schema.primary_keys} or not schema.partition_keys:
-        return {**main, **shared, THIS: rows.sql}
-    same = " AND ".join(f"m.{quoted(each)} <=> p.{quoted(each)}" for each in schema.partition_keys)
-    others = f"SELECT m.* FROM {merge_sql.MAIN} m LEFT ANTI JOIN {PARTITIONS} p ON {same}"
-    return {**main, **shared, THIS: f"({others}) UNION ALL ({rows.sql})"}
+    versions = {**rows.versions, _ALL_OF_MAIN: version_of(survey.start.root, survey.start.head.snapshot)}
+    names = ", ".join(quoted(field.name) for field in schema.fields)
+    same = " AND ".join(f"m.{quoted(each)} = c.{quoted(each)}" for each in schema.primary_keys)
+    others = f"SELECT m.* FROM {_ALL_OF_MAIN} m LEFT ANTI JOIN {COMMON} c ON {same}"
+    come = f"SELECT {names} FROM {COMMON} WHERE NOT {GONE}"
+    # The upserts come first: behind it, a check's name for main would hide their version of it.
+    main = {MAIN: f"SELECT * FROM {_ALL_OF_MAIN}"}
+    return versions, {COMMON: rows.sql, **main, THIS: f"({others}) UNION ALL ({come})"}
 
 
 def _require_no_conflict(
     context: Context,
     survey: Survey,
     versions: Mapping[str, Version],
-    queries: merge_sql.Keyed,
+    queries: Carried,
     progress: Progress,
 ) -> None:
     if listed := run_query(context, survey.target, versions, queries.conflicts, progress):
@@ -132,51 +129,19 @@ def _require_no_conflict(
         )
 
 
-def _resolved_rows(
-    context: Context,
-    survey: Survey,
-    versions: Mapping[str, Version],
-    progress: Progress,
-    resolution: Resolution,
-) -> QueryRows:
-    queries = resolved_queries(context, survey, versions)
-    texts = {merge_sql.CHOICES: resolution.texts}
-    require_fitting(context, survey.target, versions, queries, resolution, progress, texts)
-    return _written(survey, versions, queries, texts)
-
-
 def require_fitting(
     context: Context,
     start: RewriteBase,
     versions: Mapping[str, Version],
-    queries: merge_sql.Resolved,
+    choices: Choices,
     resolution: Resolution,
     progress: Progress,
     texts: Mapping[str, tuple[str, ...]],
 ) -> None:
     """Raises `Refused` if the choices, in `texts`, are not those for the keys in conflict."""
-    found = run_query(context, start, versions, queries.wrong, progress, texts)
-    if found:
-        reasons = "; ".join(_misfit(queries.columns, each) for each in found)
+    if found := run_query(context, start, versions, choices.wrong, progress, texts):
+        reasons = "; ".join(_misfit(choices.columns, each) for each in found)
         raise Refused(f"{resolution.path} {reasons}", _AS_WRITTEN)
-
-
-def _written(
-    survey: Survey,
-    versions: Mapping[str, Version],
-    queries: merge_sql.Keyed,
-    texts: Mapping[str, tuple[str, ...]] | None = None,
-) -> QueryRows:
-    if comes_by_upserts(survey):
-        return QueryRows(versions, queries.upserts, overwrite=False, texts=texts or {}, are_upserts=True)
-    return QueryRows(
-        versions=versions,
-        sql=queries.rows,
-        overwrite=True,
-        partitions_sql=queries.partitions,
-        common_sql=queries.common,
-        texts=texts or {},
-    )
 
 
 def _misfit(columns: Sequence[str], found: Mapping[str, Any]) -> str:
@@ -185,52 +150,26 @@ def _misfit(columns: Sequence[str], found: Mapping[str, Any]) -> str:
     return f"{_MISFITS[found['wrong']].format(keys=counted(found['keys'], 'key'))} (first {named})"
 
 
-def keyed_queries(
-    context: Context, survey: Survey, versions: Mapping[str, Version], *, branch_wins: bool = False
-) -> merge_sql.Keyed:
+def keyed_queries(context: Context, survey: Survey) -> Carried:
     """The queries on versions of a table with a primary key. Raises `FileMissing` and `Corrupt`."""
-    return merge_sql.Keyed(**_shape(context, survey, versions), branch_wins=branch_wins)
-
-
-def resolved_queries(context: Context, survey: Survey, versions: Mapping[str, Version]) -> merge_sql.Resolved:
-    """The queries for a merge with a person's choices. Raises `FileMissing` and `Corrupt`."""
-    decimals = decimals_of(survey.target.schema)
-    return merge_sql.Resolved(**_shape(context, survey, versions), decimals=decimals)
-
-
-def decimals_of(schema: TableSchema) -> frozenset[str]:
-    return frozenset(each.name for each in schema.fields if ColumnType.of(str(each.type)).name in _DECIMALS)
-
-
-def _shape(context: Context, survey: Survey, versions: Mapping[str, Version]) -> dict[str, Any]:
     schema = survey.target.schema
-    # A key without its partition can move from one to another: then the merge writes the whole table.
+    # A key without its partition can move from one to another.
     stays = {*schema.partition_keys} <= {*schema.primary_keys}
-    return {
-        "keys": schema.primary_keys,
-        "columns": [field.name for field in schema.fields],
-        "partition_keys": schema.partition_keys if stays else [],
-        "main_base": merge_sql.MAIN_BASE if merge_sql.MAIN_BASE in versions else merge_sql.BASE,
-        "where": where_changed(context.files, survey) if stays else "",
-    }
+    return Carried(schema=schema, where=where_changed(context.files, survey) if stays else "")
 
 
 def versions_of(survey: Survey) -> dict[str, Version]:
-    """The versions that a merge compares, by their names in its queries."""
-    branch, main = survey.branch.root, survey.start.root
+    """The versions that a merge compares, by their names in its queries.
+
+    Rows that are the same on both ends of a side change nothing.
+    """
     versions = {
-        merge_sql.BASE: version_of(survey.base_root, survey.base),
-        merge_sql.HEAD: version_of(branch, survey.branch.snapshot),
-        merge_sql.MAIN_BASE: version_of(survey.main_base_root, survey.main_base),
-        merge_sql.MAIN: version_of(main, survey.start.head.snapshot),
+        BASE: replace(version_of(survey.base_root, survey.base), beside=THEN),
+        THEN: version_of(survey.branch.root, survey.branch.snapshot),
+        NOW: version_of(survey.start.root, survey.start.head.snapshot),
     }
-    if comes_by_upserts(survey):
-        # Rows that are the same on both ends of a side change nothing.
-        for base, now in ((merge_sql.BASE, merge_sql.HEAD), (merge_sql.MAIN_BASE, merge_sql.MAIN)):
-            versions[base] = replace(versions[base], beside=now)
-        return versions
-    if is_same_commit(survey.base, survey.main_base):
-        del versions[merge_sql.MAIN_BASE]
+    if survey.kind == "keyed":
+        versions[BASE_NOW] = replace(version_of(survey.main_base_root, survey.main_base), beside=NOW)
     return versions
 
 
@@ -240,9 +179,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     name = start.root.table.full_name
     refusals = rewriting_refusals(context, survey.target)
     refusals += [Refusal(f"{name} {each.reason}", each.hint) for each in merging_refusals(schema)]
-    if part := next(filter(None, (unordered_part(field.type) for field in schema.fields)), ""):
-        reason = f"{name} has a {part} column, and Spark can't compare its values"
-        refusals.append(Refusal(reason, "Replace main instead."))
+    refusals += comparing_refusals(survey.target, "Replace main instead.")
     engine = merge_engine(schema.options)
     if schema.primary_keys and engine != "deduplicate":
         refusals.append(
@@ -258,7 +195,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     what = "the rows that it added, as one APPEND"
     if survey.kind == "keyed":
         what = "the rows of the keys that it changed, as one commit"
-        if not comes_by_upserts(survey):
+        if not takes_any_change(schema):
             where = "partitions it changed" if schema.partition_keys else "whole table"
             what = f"the {where}, as one OVERWRITE: {_why_overwritten(schema)}"
     steps = [

@@ -71,7 +71,7 @@ def plan_of(
         fingerprint=_seen(before),
         steps=(Step("replace", table.protected),),
         items=(
-            Item("affects", _OTHERS if wanted else "actions may let it go again"),
+            Item("affects", _OTHERS if wanted else "actions may delete, rename or replace it again"),
             *([Item("keeps", "jobs and statements write to it as before")] if is_branch else []),
             *([Item("affects", earlier)] if earlier else []),
         ),

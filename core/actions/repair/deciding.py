@@ -13,10 +13,17 @@ from paimark.core.actions.checks import fingerprint, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.conflict_lines import header_of
 from paimark.core.actions.merge.resolution import Between, Resolution, moved, resolved, undecided
-from paimark.core.actions.merge.rows import decimals_of, require_fitting
-from paimark.core.actions.merge.sql import CHOICES
+from paimark.core.actions.merge.rows import require_fitting
+from paimark.core.actions.merge.sql import (
+    BACK,
+    CHANGED,
+    CHOICES,
+    CONFLICT,
+    GO,
+    Choices,
+    KeyedChanges,
+)
 from paimark.core.actions.plan import Item, Refusal
-from paimark.core.actions.repair.changes import BACK, CHANGED, CONFLICT, GO, Chosen, KeyedChanges
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.errors import UsageError
 from paimark.core.figures import counted
@@ -196,14 +203,7 @@ class KeyedRepair:
     def between(self) -> Between:
         start, now = self.start, self.start.head.snapshot
         header = header_of(start, self.action, start.root.label, self.base, now, self.then)
-        return Between(header, start, lambda: (self.versions, self.chosen), texts=self.texts)
-
-    @property
-    def chosen(self) -> Chosen:
-        queries, schema = self.queries, self.start.schema
-        return Chosen(
-            queries.keys, queries.columns, [], decimals=decimals_of(schema), changes=queries.changes
-        )
+        return Between(header, start, lambda: (self.versions, Choices(self.queries)), texts=self.texts)
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Decision:
             upserts = repair.queries.upserts(takes_all=self.word == TAKE_THEN)
             return replace(order, upserts_sql=upserts, texts=repair.texts)
         texts = {**repair.texts, CHOICES: self.resolution.texts}
-        return replace(order, upserts_sql=repair.chosen.upserts, texts=texts)
+        return replace(order, upserts_sql=Choices(repair.queries).upserts, texts=texts)
 
 
 def decision(context: Context, arguments: Mapping[str, object], repair: KeyedRepair | None) -> Decision:
@@ -268,7 +268,6 @@ def decision(context: Context, arguments: Mapping[str, object], repair: KeyedRep
     refusals = [*moved(between, path, resolution.header), *undecided(resolution)]
     if not refusals and not context.read_only:
         texts = {**repair.texts, CHOICES: resolution.texts}
-        require_fitting(
-            context, repair.start, repair.versions, repair.chosen, resolution, context.progress, texts
-        )
+        choices = Choices(repair.queries)
+        require_fitting(context, repair.start, repair.versions, choices, resolution, context.progress, texts)
     return Decision(word, resolution, tuple(refusals))

@@ -15,17 +15,9 @@ from paimark.core.actions.checks import fingerprint, integer_argument, required_
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.conflict_lines import EDIT
 from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.merge.sql import BACK, BASE, CHANGED, CONFLICT, GO, NOW
 from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import (
-    BACK,
-    BASE,
-    CHANGED,
-    CONFLICT,
-    EDITS,
-    GO,
-    NOW,
-    EditedRows,
-)
+from paimark.core.actions.repair.changes import EDITS, EditedRows
 from paimark.core.actions.repair.commit import (
     Looked,
     RowRepair,
@@ -89,7 +81,7 @@ class _Edits(RowRepair):
 
     @property
     def queries(self) -> EditedRows:
-        return EditedRows.of(self.start.schema, self.edits)
+        return EditedRows(schema=self.start.schema, edits=self.edits)
 
     @property
     def since(self) -> str:
@@ -125,7 +117,8 @@ class _Edits(RowRepair):
                 conflicts.append(example)
             counts[kind] = counts.get(kind, 0) + 1
             examples.setdefault(kind, example)
-            steps.append(Step("change", example.change))
+            verb = "delete" if example.then is None else "create" if example.now is None else "replace"
+            steps.append(Step(verb, example.change if verb == "replace" else example.label))
         found = Found(counts, examples, conflicts[:5], words=_WORDS)
         return Looked(found, makes_older(self.start, found), steps)
 

@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from paimark.core.actions.checks import fingerprint, integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.merge.sql import BACK, GO, NOW, THEN
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import BACK, GO, NOW, THEN, OneVersion
+from paimark.core.actions.repair.changes import OneVersion
 from paimark.core.actions.repair.commit import (
     Looked,
     RowRepair,
@@ -107,9 +108,7 @@ class _Rows(RowRepair):
 
     @property
     def queries(self) -> OneVersion:
-        schema = self.start.schema
-        columns = [field.name for field in schema.fields]
-        return OneVersion(schema.primary_keys, columns, self.lacking, self.where, self.commits)
+        return OneVersion(schema=self.start.schema, kept=self.lacking, where=self.where, commits=self.commits)
 
     @property
     def since(self) -> str:

@@ -16,17 +16,8 @@ from paimark.core.actions.checks import fingerprint, integer_argument, text_argu
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge import history
 from paimark.core.actions.merge.resolution import Between
+from paimark.core.actions.merge.sql import BACK, BASE, BASE_NOW, CONFLICT, GO, NOW, THEN, Carried
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.changes import (
-    BACK,
-    BASE,
-    BASE_NOW,
-    CONFLICT,
-    GO,
-    NOW,
-    THEN,
-    OneCommit,
-)
 from paimark.core.actions.repair.commit import (
     Looked,
     RowRepair,
@@ -95,7 +86,7 @@ class _Commit(RowRepair):
 
     @property
     def versions(self) -> dict[str, Version]:
-        """For `OneCommit`: each pair reads only files that differ."""
+        """For `Carried`: from after the commit to before it. Each pair reads only files that differ."""
         root = self.start.root
         commit, found = version_of(root, self.commit), dict[str, Version]()
         if self.before is not None:
@@ -110,11 +101,9 @@ class _Commit(RowRepair):
     def repair(self) -> KeyedRepair | None:
         if self.by_files is not None:
             return None
-        schema = self.start.schema
-        queries = OneCommit(
-            schema.primary_keys,
-            [field.name for field in schema.fields],
-            self.lacking,
+        queries = Carried(
+            schema=self.start.schema,
+            kept=self.lacking,
             has_then=self.before is not None,
             is_newest=self.is_newest,
         )

@@ -29,6 +29,7 @@ from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest, tags_beyond
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root
+from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import TableSchema, is_same_commit, point_of
 from paimark.core.table.savepoints import SavepointManager, tagged_savepoints
 
@@ -222,7 +223,8 @@ def loss_refusals(files: Files, takeover: Takeover, besides: Root | None = None)
 def late_in(files: Files, archive: Root, replacement: Replacement) -> str:
     """Describe what the previous main got since the plan, and must be kept; empty for nothing."""
     lineage = Lineage(files, archive)
-    if tags := sorted({*lineage.tag_names()}.difference(replacement.main_tags)):
+    made = {*lineage.tag_names()}.difference(replacement.main_tags)
+    if tags := sorted(each for each in made if not is_of_read(each)):
         return f"tag {', '.join(tags)} was made there meanwhile"
     head = replacement.main_head
     committed = [number for number in lineage.snapshot_ids() if head is None or number > head.id]

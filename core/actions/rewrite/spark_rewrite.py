@@ -42,6 +42,7 @@ from paimark.core.spark.protocol import (
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.definition import kinds
+from paimark.core.table.definition.column_types import unordered_part
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -96,20 +97,18 @@ class RewriteBase:
 
 @dataclass(frozen=True)
 class QueryRows:
-    """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
+    """The rows of a query over versions; `texts` are views beside those.
 
-    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. `are_upserts`: they
-    are for a `Repair`, by their keys. Rows that are only added are the same whatever others commit meanwhile,
-    upserts unless others commit to these keys, and those of partitions unless others commit to them. If
-    main's rows with these `is_checked`, others must not commit meanwhile. With `replaces_later` these are
-    all rows of the table, instead of what others commit meanwhile too.
+    `are_upserts`: they are for a `Repair`, by their keys, and with `overwrite` their partitions are written
+    again. Rows that are only added are the same whatever others commit meanwhile, and upserts unless others
+    commit to these keys, or partitions. If main's rows with these `is_checked`, others must not commit
+    meanwhile. With `replaces_later` these are all rows of the table, instead of what others commit meanwhile
+    too.
     """
 
     versions: Mapping[str, Version]
     sql: str
     overwrite: bool
-    partitions_sql: str | None = None
-    common_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     are_upserts: bool = False
     is_checked: bool = False
@@ -118,8 +117,7 @@ class QueryRows:
     @property
     def may_go_on(self) -> bool:
         """Whether main may go on while they are written, so that only the commit is tried again."""
-        stays = not self.overwrite or self.partitions_sql is not None or self.replaces_later
-        return not self.is_checked and stays
+        return not self.is_checked and (not self.overwrite or self.are_upserts or self.replaces_later)
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
@@ -177,6 +175,13 @@ def rewriting_refusals(context: Context, start: RewriteBase, *then: Snapshot) ->
             if any(unseen_files(context.files, table, schema, each)):
                 return [*refusals, Refusal(*kinds.unseen_rows(table.full_name))]
     return refusals
+
+
+def comparing_refusals(start: RewriteBase, instead: str) -> list[Refusal]:
+    """Why Spark can't compare the rows."""
+    part = next(filter(None, (unordered_part(field.type) for field in start.schema.fields)), "")
+    reason = f"{start.root.table.full_name} has a {part} column, and Spark can't compare its values"
+    return [Refusal(reason, instead)] if part else []
 
 
 class RowsCopied(NamedTuple):
@@ -261,15 +266,8 @@ def _order(start: RewriteBase, rows: QueryRows, hold: Hold) -> Write | Repair:
         "next_entry": hold.next_entry,
     }
     if rows.are_upserts:
-        return Repair(**common, upserts_sql=rows.sql)
-    return Write(
-        **common,
-        sql=rows.sql,
-        overwrite=rows.overwrite,
-        may_go_on=rows.may_go_on,
-        partitions_sql=rows.partitions_sql,
-        common_sql=rows.common_sql,
-    )
+        return Repair(**common, upserts_sql=rows.sql, overwrites=rows.overwrite)
+    return Write(**common, sql=rows.sql, overwrite=rows.overwrite, may_go_on=rows.may_go_on)
 
 
 def run_query(

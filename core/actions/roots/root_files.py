@@ -17,7 +17,7 @@ from paimark.core.errors import Corrupt, Refused
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.storage.paths import is_inside, walked
 from paimark.core.table.layout import BARRIER_ID, HINTS, PARTS, SNAPSHOT_PREFIX, TAG_PREFIX, Root, numbered
-from paimark.core.table.read_tags import is_permanent
+from paimark.core.table.read_tags import is_file_of_read, is_permanent
 from paimark.core.table.records import Tag
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
@@ -150,9 +150,10 @@ def _has_later(files: Files, root: Root, head: int) -> bool:
 
 
 def _tags_besides(files: Files, root: Root, target: Root) -> list[str]:
-    """The names of the tags of a root that another lacks."""
+    """The names of the tags of a root that another lacks, without those of statements that read."""
     held = set(files.names(target.tags))
-    names = [name for name in files.names(root.tags) if name not in held and meant_for(name) is None]
+    there = (name for name in files.names(root.tags) if not is_file_of_read(name))
+    names = [name for name in there if name not in held and meant_for(name) is None]
     return [name.removeprefix(TAG_PREFIX) for name in names]
 
 

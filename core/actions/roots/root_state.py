@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import filterfalse
 
 import msgspec
 
@@ -24,6 +25,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.read_tags import is_file_of_read
 from paimark.core.table.records import TableSchema, Tag
 
 _DERIVED = (*HINTS, BARRIER)
@@ -77,14 +79,17 @@ def state(files: Files, root: Root) -> RootState:
 def held_by(files: Files, root: Root) -> str:
     """A fingerprint of the names of all files of a root, and of its tags, whose content may change.
 
-    A changed snapshot also changes the newest one. Hints do not count, nor what Paimark's changes add: the
-    mark of a root that goes, and consumers that hold expiry.
+    A changed snapshot also changes the newest one. Hints do not count, nor what Paimark's changes add, the
+    mark of a root that goes, and consumers that hold expiry; nor the tags of statements that read.
     """
     names = [
         f"{part}/{name}"
         for part in PARTS
         for name in sorted(files.names(f"{root.directory}/{part}"))
-        if meant_for(name) is None and not is_own_reader(name) and name not in _DERIVED
+        if meant_for(name) is None
+        and not is_own_reader(name)
+        and not is_file_of_read(name)
+        and name not in _DERIVED
     ]
     tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
     return fingerprint(*names, *(data or b"" for data in tags))
@@ -98,8 +103,12 @@ def schema_state(root: Root, schema: TableSchema) -> str:
 
 
 def own_state(files: Files, root: Root) -> str:
-    """The fingerprint of a root's newest snapshot, its definition, and the tags that only it has."""
-    names = sorted(name for name in files.names(root.tags) if meant_for(name) is None)
+    """The fingerprint of a root's newest snapshot, its definition, and the tags that only it has.
+
+    A statement that reads it changes nothing of it.
+    """
+    there = filterfalse(is_file_of_read, files.names(root.tags))
+    names = sorted(name for name in there if meant_for(name) is None)
     own = files.read_many(f"{root.tags}/{name}" for name in names)
     mains = files.read_many(f"{main_root(files, root.table).tags}/{name}" for name in names)
     alone = [name for name, data, other in zip(names, own, mains, strict=True) if data != other]

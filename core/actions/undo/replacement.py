@@ -29,7 +29,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
 from paimark.core.actions.protection_guard import leaving
 from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import drop_copies
@@ -51,6 +51,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.edits import Edits, MainEdit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
+from paimark.core.table.read_tags import is_of_read
 
 _DROPPED = "took main's past out of the branch"
 
@@ -80,7 +81,9 @@ class Reversal:
 def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when the undo is no longer possible, and `Corrupt`."""
     reversal = _find(context.files, table, operation)
-    main = reversal.main
+    main, archive = reversal.main, reversal.archive
+    staying = Lineage(context.files, reversal.previous.root).tag_names()
+    gone = () if archive is None else (Taken("root", archive.label),)
     return Plan(
         change="undo-replacement",
         headline=f"Make main of {table.full_name} what it was before.",
@@ -90,7 +93,7 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
         items=tuple(_items(context, reversal)),
         phrase=main.root.label,
         cost="no data file",
-        takes=leaving(context.files, main.root, Lineage(context.files, reversal.previous.root).tag_names()),
+        takes=(*leaving(context.files, main.root, staying), *gone),
         refusals=tuple(_refusals(context, reversal)),
     )
 
@@ -254,7 +257,8 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
     table = reversal.main.root.table
     previous = reversal.previous
     reasons = unreadable_refusals(context, previous) if previous.head else []
-    tags = sorted(Lineage(context.files, previous.root).tags(), key=lambda each: each[1].id)
+    known = (each for each in Lineage(context.files, previous.root).tags() if not is_of_read(each[0]))
+    tags = sorted(known, key=lambda each: each[1].id)
     if previous.head is None and tags:
         # Another engine expired them before the barrier was there: main would read as an empty table.
         reason = (

@@ -35,7 +35,7 @@ from paimark.core.cli.checks.doctor_store import (
 from paimark.core.cli.checks.verify import sentences
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import print_rows
+from paimark.core.cli.output import print_findings
 from paimark.core.cli.query.answering import Narrator, looking_at
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted, some_of
@@ -110,9 +110,10 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
             broken += sum(each.state == "broken" for each in found)
             yield from map(_fit_to_show, found)
 
-    print_rows(options, Finding._fields, findings())
+    print_findings(options, Finding._fields, findings(), sentences=2)
     if broken:
-        raise (Unavailable if unavailable else Corrupt)(f"Broken: {broken}")
+        said = f"{counted(broken, 'check')} found something broken"
+        raise (Unavailable if unavailable else Corrupt)(said)
 
 
 def _fit_to_show(finding: Finding) -> Finding:

@@ -10,12 +10,13 @@ from paimark.core.cli.browse import branch_option, table_argument
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import Count, print_rows
 from paimark.core.cli.query.answering import Narrator, looking_at
+from paimark.core.errors import UsageError
 from paimark.core.figures import size
 from paimark.core.space.report import BucketRow, SpaceRow, bucket_sentence, sentences
 from paimark.core.space.space import space as look
 
 _COLUMNS = ("kind", "name", "branch", "files", "bytes", "alone_files", "alone_bytes", "is_part")
-_BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
+BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
 _SIZES, _COUNTS = ("bytes", "alone_bytes"), ("files", "alone_files", "small", "level_0")
 
 
@@ -27,15 +28,16 @@ _SIZES, _COUNTS = ("bytes", "alone_bytes"), ("files", "alone_files", "small", "l
 def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> None:
     """Why is TABLE so big? What main, each branch, tag and savepoint hold, and alone: what goes with them.
 
-    A row that is `part` is in that of its branch, or of main's older snapshots, already. With --branch the
-    buckets are those of a branch. Every list and manifest is read and every directory listed; nothing is
-    written.
+    A row that is `part` is in that of its branch, or of main's older snapshots, already. --branch goes
+    with --buckets. Every list and manifest is read and every directory listed; nothing is written.
     """
     options, narrator = global_options(ctx), Narrator()
+    if branch is not None and not buckets:
+        raise UsageError("Without --buckets every branch is listed", "Leave --branch out, or give both.")
     report = look(*looking_at(options, table), branch, narrator.wait)
     narrator.clear()
     if buckets:
-        _print(options, _BUCKET_COLUMNS, report.buckets)
+        _print(options, BUCKET_COLUMNS, report.buckets)
         narrator.say(bucket_sentence(report))
     else:
         _print(options, SpaceRow.__struct_fields__ if options.as_json else _COLUMNS, report.rows)

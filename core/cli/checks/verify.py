@@ -9,7 +9,7 @@ import click
 
 from paimark.core.cli.completing import TABLE
 from paimark.core.cli.options import GlobalCommand, global_options
-from paimark.core.cli.output import print_rows
+from paimark.core.cli.output import print_findings
 from paimark.core.cli.query.answering import Narrator, looking_at
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, UsageError
@@ -19,6 +19,7 @@ from paimark.core.verify.report import Orphan, VerifyReport
 
 # Exit codes: the table is whole but has orphans; every file is there but a commit is lost.
 ORPHANS, LOST = 4, 5
+_OLD = "1 d"
 
 
 class FindingRow(NamedTuple):
@@ -42,11 +43,12 @@ class FindingRow(NamedTuple):
 @click.option(
     "--older-than",
     metavar="TIME",
-    default="1 d",
     help="How old an orphan is that no writer can commit (1 d).",
 )
 @click.pass_context
-def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool, older_than: str) -> int:
+def verify(
+    ctx: click.Context, table: str, read_data: str | None, orphans: bool, older_than: str | None
+) -> int:
     """Look for every file that any snapshot, tag, savepoint or branch of TABLE needs.
 
     Data files that are read are decoded, their rows counted and the order of their keys checked. Nothing is
@@ -61,13 +63,15 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
       5  every file is there, and a commit was overwritten by another engine's
     """
     options, narrator = global_options(ctx), Narrator()
-    share, age = _share(read_data), parse_duration(older_than)
+    if older_than and not orphans:
+        raise UsageError("--older-than says how old an orphan is", "It goes with --orphans.")
+    share, age = _share(read_data), parse_duration(older_than or _OLD)
     report = look(*looking_at(options, table), read_data=share, older_than=age, progress=narrator.wait)
     narrator.clear()
     findings = list(_rows(report, orphans=orphans))
     # A heading without rows would look as if something were missing.
     if findings or options.as_json:
-        print_rows(options, FindingRow._fields, findings)
+        print_findings(options, FindingRow._fields, findings, sentences=1)
     expired = (f"{each}. To let them expire here too: {each.heal}" for each in report.expired)
     for line in (*sentences(report), *expired, *report.warnings):
         narrator.say(line)
@@ -85,7 +89,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
 def sentences(report: VerifyReport) -> Iterator[str]:
     """Sentences on a table, apart from its problems."""
     needs = (
-        f"{report.table}: {counted(report.versions, 'version')} in {counted(report.roots, 'root')} need "
+        f"{report.table}: {counted(report.versions, 'version')} on {_lines(report.roots)} need "
         f"{counted(report.files, 'file')}, {size(report.bytes)}"
     )
     yield f"{needs}; {counted(report.sampled, 'data file')} read" if report.sampled else needs
@@ -108,6 +112,11 @@ def sentences(report: VerifyReport) -> Iterator[str]:
         yield f"{counted(report.young_count, 'young file')} that running writers may be about to commit"
     if report.leftovers:
         yield f"{counted(len(report.leftovers), 'leftover')} of changes that run, or did not end"
+
+
+def _lines(roots: int) -> str:
+    """`main and 2 branches`."""
+    return "main" if roots == 1 else f"main and {counted(roots - 1, 'branch', 'branches')}"
 
 
 def _share(text: str | None) -> float:

@@ -1,7 +1,8 @@
-"""Protect the snapshots that a long statement reads from expiry.
+"""Protect what a long statement reads: from expiry, and from the deletion of its tag or savepoint.
 
-After a second, each snapshot of a running statement gets a read tag, which every engine's expiry respects.
-The tags are deleted at the end of the statement. Most statements take less than a second, and write none.
+After a second, each version that a running statement reads gets a read tag, which every engine's expiry
+respects. The tags are deleted at the end of the statement. Most statements take less than a second, and write
+none.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from paimark.core.errors import FileMissing, NotFound, PaimarkError, Refused, St
 from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.protocol import ParentGone, Reading
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import BARRIER_ID, Root
+from paimark.core.table.layout import BARRIER_ID, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import has_schema, root_exists
+from paimark.core.table.lineage.main_branch import all_roots, has_schema, root_exists
 from paimark.core.table.manifests.files import has_lists
 from paimark.core.table.read_tags import (
     TIME_TO_LIVE_MS,
@@ -40,10 +41,16 @@ Tell = Callable[[Reading], None]
 
 
 class Held(NamedTuple):
-    """A snapshot that a statement reads."""
+    """A version that a statement reads. `tag` is the name of the tag by which it does, as of a savepoint."""
 
     root: Root
     snapshot_id: int
+    tag: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file without which nobody finds the version any more."""
+        return self.root.tag(self.tag) if self.tag else self.root.snapshot(self.snapshot_id)
 
 
 class HeldReads:
@@ -57,10 +64,10 @@ class HeldReads:
 
     @contextmanager
     def held(self, read: Mapping[Held, Reading], tell: Tell) -> Iterator[None]:
-        """Within the context, after a second, the snapshots are protected.
+        """Within the context, after a second, the versions are protected.
 
-        Raises `StatementFailed` for a snapshot that expired meanwhile. Another thread calls `tell`, with a
-        note, for each table that can't be protected.
+        Raises `StatementFailed` for one that went meanwhile. Another thread calls `tell`, with a note, for
+        each table that can't be protected.
         """
         over = threading.Event()
         worker = threading.Thread(target=self._hold, args=(read, over, tell), name="held reads", daemon=True)
@@ -72,11 +79,9 @@ class HeldReads:
             raise
         except Exception as error:
             for each, reading in read.items():
-                if not self._is_there(each):
-                    raise StatementFailed(
-                        f"Snapshot {each.snapshot_id} of {reading.table} expired while it was read",
-                        "Run the statement again, or read a savepoint or a tag.",
-                    ) from error
+                if why := self._why_gone(each, reading.table):
+                    hint = "Run the statement again, or read another savepoint or tag."
+                    raise StatementFailed(f"{why} while it was read", hint) from error
             raise
         finally:
             over.set()
@@ -94,7 +99,8 @@ class HeldReads:
 
     def reading(self, table: OpenedTable) -> Reading:
         """The report on a table before it is read."""
-        if not self._is_read_only or _held(table) is None:
+        held = _held(table)
+        if not self._is_read_only or held is None or held.tag:
             return table.reading
         return _noted(table.reading, _READ_ONLY)
 
@@ -106,7 +112,8 @@ class HeldReads:
                 self._take(each)
             except PaimarkError as error:
                 with suppress(ParentGone):
-                    tell(_noted(reading, f"Not protected from expiry: {error.message}."))
+                    from_what = "deletion" if each.tag else "expiry"
+                    tell(_noted(reading, f"Not protected from {from_what}: {error.message}."))
         for root in {each.root for each in read}:
             with suppress(PaimarkError):
                 self._tidy(root)
@@ -114,12 +121,11 @@ class HeldReads:
             self._renew()
 
     def _take(self, held: Held) -> None:
-        source = held.root.snapshot(held.snapshot_id)
         path = held.root.tag(read_tag_name(held.snapshot_id))
         try:
-            data = self._files.read(source)
+            data = self._files.read(held.path)
         except FileMissing:
-            # It expired already: the statement's read will fail.
+            # It went already: the statement's read will fail.
             return
         if self._is_going(held.root):
             return
@@ -159,6 +165,10 @@ class HeldReads:
     def _drop(self, path: str, held: Held) -> None:
         """Delete a tag. If only it keeps the files of its snapshot, `recover` gets a tag that is over."""
         data = read_if_there(self._files, path)
+        if data is None and (root := self._root_now(path, held)) is not None:
+            held = held._replace(root=root)
+            path = root.tag(path.rpartition(TAG_PREFIX)[2])
+            data = read_if_there(self._files, path)
         if data is not None:
             is_given = self._give(held, data)
             self._files.delete(path)
@@ -169,13 +179,21 @@ class HeldReads:
             # The branch was deleted before the tag. Empty directories would be taken for a branch.
             self._files.prune(held.root.directory)
 
+    def _root_now(self, path: str, held: Held) -> Root | None:
+        """The root that a tag went to: a branch that was renamed takes its tags along. None if it is gone."""
+        name = path.rpartition(TAG_PREFIX)[2]
+        roots = all_roots(self._files, held.root.table)
+        return next((each for each in roots if self._files.exists(each.tag(name))), None)
+
     def _give(self, held: Held, data: bytes) -> bool:
         """Create a tag that is over if the snapshot expired and its files are there; return whether it is.
 
         `recover` deletes that tag with the files.
         """
         tag = Snapshot.from_json(data, "a read tag")
-        if self._has_commit(held.root, tag) or not self._is_whole(held, data) or self._is_going(held.root):
+        if self._is_commit(held.root.snapshot(tag.id), tag) or self._is_commit(held.path, tag):
+            return False
+        if not self._is_whole(held, data) or self._is_going(held.root):
             return False
         path = held.root.tag(read_tag_name(held.snapshot_id, is_over=True))
         self._files.create(path, data)
@@ -201,43 +219,52 @@ class HeldReads:
             with suppress(NotFound):
                 # A read that ends deletes its own.
                 tag = lineage.tag(name)
-                if is_stale(name, tag, _now()) and self._has_commit(root, tag):
+                if is_stale(name, tag, _now()) and self._is_commit(root.snapshot(tag.id), tag):
                     self._files.delete(root.tag(name))
 
-    def _has_commit(self, root: Root, tag: Snapshot) -> bool:
-        """Whether the root has the snapshot of a read tag. Rollbacks give its id to others."""
-        path = root.snapshot(tag.id)
+    def _is_commit(self, path: str, tag: Snapshot) -> bool:
+        """Whether a file is there, and is of the commit of a read tag. Rollbacks give its id to others."""
         there = read_if_there(self._files, path)
         return there is not None and is_same_commit(Snapshot.from_json(there, path), tag)
 
     def _exists(self, held: Held) -> bool:
-        return self._files.exists(held.root.snapshot(held.snapshot_id))
+        return self._files.exists(held.path)
 
     def _is_whole(self, held: Held, data: bytes) -> bool:
         """Whether an expired snapshot's files are there, because the expiry knew its tag."""
         return has_lists(self._files, held.root.table, Snapshot.from_json(data, "a read tag"))
 
-    def _is_there(self, held: Held) -> bool:
-        with self._lock:
-            if held in self._tags.values():
-                return True
+    def _why_gone(self, held: Held, table: str) -> str:
+        """What became of a version; empty if it is there, or nobody knows."""
+        root = held.root
         try:
-            return self._exists(held)
+            if not has_schema(self._files, root) or self._is_going(root):
+                return f"{table} was {'dropped or renamed' if root.branch is None else 'deleted or renamed'}"
+            with self._lock:
+                paths = [path for path, each in self._tags.items() if each == held]
+            if any(map(self._files.exists, [held.path, *paths])):
+                return ""
         except PaimarkError:
-            return True
+            return ""
+        if not held.tag:
+            return f"Snapshot {held.snapshot_id} of {table} expired"
+        number = held.tag.removeprefix(SAVEPOINT_TAG_PREFIX)
+        return f"{f'Tag {number}' if number == held.tag else f'Savepoint {number}'} of {table} was deleted"
 
 
-def snapshots_read(tables: Sequence[OpenedTable]) -> dict[Held, Reading]:
-    """The snapshots of a statement's tables that are read as snapshots, not by a tag or savepoint."""
+def versions_read(tables: Sequence[OpenedTable]) -> dict[Held, Reading]:
+    """The versions that a statement's tables are read at."""
     return {held: table.reading for table in tables if (held := _held(table)) is not None}
 
 
 def _held(table: OpenedTable) -> Held | None:
-    """The snapshot that a table is read at; None for a tag or a savepoint, and for a table without rows."""
+    """The version that a table is read at; None for a table without rows."""
     scan = table.scan
-    if scan is None or not scan.snapshot or not table.reading.version.startswith("snapshot."):
+    if scan is None or not scan.snapshot:
         return None
-    return Held(scan.root, Snapshot.from_json(scan.snapshot.encode(), "the scan").id)
+    number = Snapshot.from_json(scan.snapshot.encode(), "the scan").id
+    is_snapshot = table.version in (f"now/{number}", f"snapshot.{number}")
+    return Held(scan.root, number, "" if is_snapshot else table.version)
 
 
 def _noted(reading: Reading, note: str) -> Reading:

@@ -23,6 +23,7 @@ from paimark.core.spark.protocol import Inserting
 from paimark.core.spark.session_conf import ASSIGNMENT, OVERWRITE_MODE, SessionConf
 from paimark.core.spark.writing.target import WriteTarget, require_changeable
 from paimark.core.table.catalog import find_table
+from paimark.core.table.definition.kind_signs import column_files
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import named_table
@@ -38,7 +39,8 @@ _TARGET = "paimark_target"
 
 @dataclass(frozen=True)
 class Inserted:
-    """`label` is the table, with its branch if the statement names one; `rows` counts those in new files.
+    """`label` is the table, with its branch if the statement names one; `rows` counts those in new files, and
+    is None where files have parts of them.
 
     `snapshot` is None if there was nothing to commit. `remark` is what failed after the commit, `unseen` why
     no reader sees the rows.
@@ -46,7 +48,7 @@ class Inserted:
 
     label: str
     snapshot: int | None
-    rows: int
+    rows: int | None
     remark: str = ""
     unseen: str = ""
 
@@ -100,7 +102,8 @@ def insert_rows(session: EngineSession, insert: Insert, target: WriteTarget, fra
     made = session.writes.write(target, columns.rows, partitions=partitions, assigned=True)
     if made is None:
         return Inserted(label, None, 0)
-    return Inserted(label, made.snapshot.id, made.changes.records_added, made.remark, made.unseen)
+    rows = None if column_files(target.table_schema) else made.changes.records_added
+    return Inserted(label, made.snapshot.id, rows, made.remark, made.unseen)
 
 
 def _require_mode(conf: SessionConf, insert: Insert, target: WriteTarget) -> None:
@@ -155,7 +158,8 @@ def change_rows(session: EngineSession, job: Job, change: RowChange, order: Inse
 
     views.register(job.named, job.pins)
     try:
-        made = session.writes.change(target, lambda write: run(write.changing(target.name)))
+        most = order.most if job.is_again else None
+        made = session.writes.change(target, lambda write: run(write.changing(target.name)), most)
     finally:
         views.queries.java.remove(_TARGET)
         views.drop(job.named)

@@ -18,7 +18,7 @@ from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
 from paimark.core.spark.engine.failures import failed, of_partition
 from paimark.core.spark.engine.hints import helped
-from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
+from paimark.core.spark.engine.holding_reads import HeldReads, versions_read
 from paimark.core.spark.engine.planned.queries import Description
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, Opener, explained
@@ -39,6 +39,7 @@ from paimark.core.spark.protocol import (
     Task,
     TaskResult,
 )
+from paimark.core.spark.writing.tries import on_newest, tried
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.statements.inserts import COMMANDS, Insert, RowChange, read_change, read_insert
@@ -75,6 +76,8 @@ class Job:
     tell: Tell
     tag: str
     cancelled: bool = False
+    # Others committed before it could, and it changes rows of a later snapshot than its plan saw.
+    is_again: bool = False
     cancellation: Cancellation = field(default_factory=Cancellation)
     text: str = ""
     uses: Sequence[TableUse] = ()
@@ -163,7 +166,10 @@ class Runner:
         end: Finished | Failed
         try:
             with cancellable(job.cancellation):
-                end = self._run(job) if isinstance(order, Run) else self._rewrite(job, order)
+                if isinstance(order, Run):
+                    end = tried(lambda: self._run(job), lambda: self._moves_on(job))
+                else:
+                    end = self._rewrite(job, order)
         except ParentGone:
             raise
         except Exception as error:
@@ -220,6 +226,12 @@ class Runner:
                 job.tell(result)
         return Finished(0, False)
 
+    def _moves_on(self, job: Job) -> bool:
+        order = on_newest(self._session.warehouse.files, job.order)
+        if order is not None:
+            job.order, job.is_again = order, True
+        return order is not None
+
     def _run(self, job: Job) -> Finished:
         session, order = self._session, job.order
         session.state.database = order.database
@@ -248,7 +260,7 @@ class Runner:
         with self._backend.tagged(job):
             job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
             job.untold = [(name, self._reads.reading(table)) for name, table in job.named.items()]
-            with self._reads.held(snapshots_read(tuple(job.named.values())), job.tell):
+            with self._reads.held(versions_read(tuple(job.named.values())), job.tell):
                 return self._done(job, statement, insert)
 
     def _done(self, job: Job, statement: Statement, insert: Insert | RowChange | None) -> Finished:

@@ -105,9 +105,7 @@ class Opener:
         with failing_at(table.use.position):
             if not self.natives.is_here:
                 return _on_server(self.library, table, table.scan)
-            return opened_scan(
-                self.natives, self.library, table.use, table.scan, table.reading, scope_of(table.use)
-            )
+            return opened_scan(self.natives, self.library, table, table.scan, scope_of(table.use))
 
     def differing(self, tables: list[OpenedTable]) -> list[OpenedTable]:
         """The two versions of a difference without the files that are equal in both; otherwise `tables`."""
@@ -186,12 +184,7 @@ def scope_of(use: TableUse) -> ReadScope:
 
 
 def opened_scan(
-    natives: NativeScans,
-    library: LibraryReads,
-    use: TableUse,
-    scan: Scan,
-    reading: Reading,
-    scope: ReadScope,
+    natives: NativeScans, library: LibraryReads, table: OpenedTable, scan: Scan, scope: ReadScope
 ) -> OpenedTable:
     """Open a scan for Spark's own readers, else for Paimon's library. Raises `Refused` if none reads it."""
     try:
@@ -200,10 +193,10 @@ def opened_scan(
         native = natives.open(scan.root, scan)
     except NotNative as why:
         library.require_readable(scan, str(why))
-        told = replace(reading, scan=BY_LIBRARY)
+        told = replace(table.reading, scan=BY_LIBRARY)
         alone = replace(scan, beside=None)
-        return OpenedTable(use, reading.table, told, alone, by_library=scope, why_not=str(why))
-    return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)
+        return replace_in(table, reading=told, scan=alone, by_library=scope, why_not=str(why))
+    return replace_in(table, reading=replace(table.reading, scan=NATIVE), scan=scan, native=native)
 
 
 def _on_server(library: LibraryReads, table: OpenedTable, scan: Scan) -> OpenedTable:

@@ -39,7 +39,7 @@ from paimark.core.table.records import Snapshot
 _RETRIES, _MOST_WAIT_MS = 100, 1000
 _POLL_MS = 100
 # What the library says if files are gone that a commit replaces, or others are where its files belong.
-_OUTDATED = ("File deletion conflicts detected", "LSM conflicts detected")
+_OUTDATED = ("File deletion conflicts detected", "LSM conflicts detected", "have encountered conflicts")
 # What it says of files for buckets that a partition does not have yet.
 _RESCALED = "Total buckets of partition"
 _ADVICE = "Nothing has changed. Run it again, or raise the table's option commit.max-retries."

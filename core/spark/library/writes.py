@@ -10,7 +10,7 @@ from msgspec import structs
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
-from paimark.core.errors import Outrun, before_commit
+from paimark.core.errors import Outrun, Refused, before_commit
 from paimark.core.figures import counted
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.library.chains import rehearsed, take_along
@@ -82,9 +82,8 @@ class LibraryWrites:
 
         `assigned`: Spark converts them to the table's types, and fills columns that are left out.
 
-        An overwrite with `partitions` replaces those with these values of some partition columns; others may
-        go on beside it in other partitions. `is_small`: one task writes. Raises as `LibraryCommit.make`, and
-        Spark's error of a task.
+        An overwrite with `partitions` replaces those with these values of some partition columns. `is_small`:
+        one task writes. Raises as `LibraryCommit.make`, and Spark's error of a task.
         """
         write = self.written(target, frame, partitions=partitions, is_small=is_small, assigned=assigned)
         if write.isEmpty() and not target.overwrite:
@@ -103,23 +102,36 @@ class LibraryWrites:
         """As `write`, without the commit: Java's `TableWrite` with the files of the tasks."""
 
         def fill(write: Any) -> None:
-            if partitions is not None and target.may_go_on:
-                write.replaceBeside(partitions._jdf, target.head)
-            elif partitions is not None:
+            if partitions is not None:
                 write.replace(partitions._jdf)
             self._write_rows(target, write, frame, is_small, assigned)
 
-        is_partial = target.dynamic or bool(partitions is not None and partitions.columns)
-        return self._filled(target, fill, is_partial=is_partial)
+        return self._filled(target, fill, is_partial=target.dynamic or partitions is not None)
 
-    def change(self, target: WriteTarget, run: Callable[[Any], None]) -> Changed:
+    def change(
+        self,
+        target: WriteTarget,
+        run: Callable[[Any], None],
+        most: int | None = None,
+        *,
+        is_partial: bool = False,
+    ) -> Changed:
         """Commit what `run` changes: it gets Java's `TableWrite`, whose table statements change.
 
-        Raises as `write`, and Spark's error of a statement.
+        `is_partial`: an overwrite replaces some partitions only. Raises as `write`, Spark's error of a
+        statement, and `Refused` if more than `most` rows would change.
         """
         with before_commit():
-            write = self._changing(target)
+            write = self._changing(target, is_partial=is_partial)
             run(write)
+            counts = Counts(*write.counts())
+            if most is not None and (rows := counts.deleted + counts.updated + counts.gone) > most:
+                write.delete()
+                raise Refused(
+                    f"Others added rows to {target.name} that are meant too: "
+                    f"{counted(rows, 'record' if counts.gone else 'row')}, and not {most} as planned",
+                    "Nothing was committed: make a new plan.",
+                )
         return self.finish_change(target, write)
 
     def begun_change(self, target: WriteTarget) -> Any:
@@ -130,8 +142,8 @@ class LibraryWrites:
         self.require(target)
         return self._changing(target)
 
-    def _changing(self, target: WriteTarget) -> Any:
-        write = self._checked(target, is_partial=False)
+    def _changing(self, target: WriteTarget, *, is_partial: bool = False) -> Any:
+        write = self._checked(target, is_partial=is_partial)
         if target.may_go_on:
             self._require_known(target)
             write.changeBeside()

@@ -64,7 +64,7 @@ class Blame:
             by_id = {version.snapshot_id: (version, snapshot) for version, snapshot, _ in batch}
             there = {key: each for each in rows if (key := msgspec.json.encode(each["k"])) not in told}
             known = {key: each for key, each in there.items() if each["n"]}
-            for each in known.values():
+            for each in sorted(known.values(), key=lambda each: -int(each["n"])):
                 yield each["k"], *by_id[each["n"]]
             told |= known.keys()
             if not batch or known.keys() == there.keys():

@@ -26,7 +26,7 @@ from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
-from paimark.core.table.definition.column_types import WHOLE, ColumnType
+from paimark.core.table.definition.column_types import FRACTIONS, WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -169,7 +169,7 @@ class _Found(NamedTuple):
     before: Version
     after: Version
     commit: Snapshot
-    rows: tuple[Values, ...]
+    rows: tuple[str, ...]
 
 
 def _changes(
@@ -183,18 +183,19 @@ def _changes(
             newer = newer and newer._replace(before=before)
             continue
         if newer is not None:
-            yield from _change(newer, found[1])
+            yield from _change(query.schema, newer, found[1])
         newer = _Found(before, after, *found)
     first = _rows(query, oldest)
     if newer is not None:
-        yield from _change(newer, () if first is None else first[1])
+        yield from _change(query.schema, newer, () if first is None else first[1])
     if first is not None and first[1]:
         # A table's rows of its first commit came with that.
         kind: Kind = "added" if first[0].id == _FIRST else "there"
-        yield Change(kind, None, oldest, first[0], (), first[1])
+        yield Change(kind, None, oldest, first[0], (), _decoded(query.schema, first[1]))
 
 
-def _rows(query: VersionQuery, version: Version) -> tuple[Snapshot, tuple[Values, ...]] | None:
+def _rows(query: VersionQuery, version: Version) -> tuple[Snapshot, tuple[str, ...]] | None:
+    """The rows as JSON."""
     if (found := query.rows(version)) is None:
         return None
     snapshot, rows = found
@@ -203,20 +204,29 @@ def _rows(query: VersionQuery, version: Version) -> tuple[Snapshot, tuple[Values
             f"More than {_MOST_ROWS} rows of {query.root.table.full_name} have these values",
             "Name more columns with --key.",
         )
-    return snapshot, tuple(msgspec.json.decode(row) for row in sorted(rows))
+    return snapshot, tuple(sorted(rows))
 
 
-def _change(newer: _Found, older: tuple[Values, ...]) -> Iterator[Change]:
+def _change(schema: TableSchema, newer: _Found, older: tuple[str, ...]) -> Iterator[Change]:
     # Without a key equal rows count by their number.
-    was, now = (Counter(map(msgspec.json.encode, each)) for each in (older, newer.rows))
-    old, new = map(_decoded, (was - now, now - was))
+    was, now = Counter(older), Counter(newer.rows)
+    old, new = (_decoded(schema, rows.elements()) for rows in (was - now, now - was))
     if old or new:
         kind: Kind = "changed" if old and new else "added" if new else "removed"
         yield Change(kind, newer.before, newer.after, newer.commit, old, new)
 
 
-def _decoded(rows: Counter[bytes]) -> tuple[Values, ...]:
-    return tuple(msgspec.json.decode(each) for each in rows.elements())
+def _decoded(schema: TableSchema, rows: Iterable[str]) -> tuple[Values, ...]:
+    """A float would round a DECIMAL, and lose the zeros at its end."""
+    floats = {field.name for field in schema.fields if ColumnType.of(field.type).name in FRACTIONS}
+    decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+    return tuple(
+        {
+            name: float(value) if name in floats and isinstance(value, Decimal) else value
+            for name, value in decoder.decode(row).items()
+        }
+        for row in rows
+    )
 
 
 def may_hold(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:

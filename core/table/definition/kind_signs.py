@@ -56,6 +56,14 @@ def leaves_out_new_files(options: Mapping[str, str], primary_keys: Collection[st
     return merge_engine(options) == "first-row"
 
 
+def column_files(schema: TableSchema) -> str:
+    """What gives columns files of their own, beside those of their rows; empty if nothing does."""
+    if schema.options.get("vector.file.format"):
+        return f"vector.file.format is {schema.options['vector.file.format']}"
+    blobs = (each.name for each in schema.fields if ColumnType.of(str(each.type)).name == "BLOB")
+    return next((f"{name} is a BLOB" for name in blobs), "")
+
+
 def hides_written_rows(schema: TableSchema) -> bool:
     """Whether nobody sees rows before a compaction: those of level 0, or those in no bucket yet."""
     if leaves_out_new_files(schema.options, schema.primary_keys):

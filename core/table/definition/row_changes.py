@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from paimark.core.table.definition.kind_signs import hides_written_rows, ignored_deletes, is_on, merge_engine
+from paimark.core.table.definition.kind_signs import (
+    column_files,
+    hides_written_rows,
+    ignored_deletes,
+    is_on,
+    merge_engine,
+)
 from paimark.core.table.definition.kinds import WriteRefusal
 from paimark.core.table.records import TableSchema
 
@@ -33,14 +39,7 @@ def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
     """Why its rows can't be changed by that `Command`, where INSERT INTO works; empty if they can."""
     options = schema.options
     if is_on(options, "data-evolution.enabled"):
-        hint = "INSERT OVERWRITE it with the rows as they shall be."
-        if command != "delete":
-            hint = (
-                f"{command.upper()} in stock Spark writes the columns; or pypaimon: {_BY_COLUMN}. Or {hint}"
-            )
-        return [
-            WriteRefusal("keeps columns of a row in several files (data-evolution.enabled is true)", hint)
-        ]
+        return _rules_of_evolution(schema, command)
     if not schema.primary_keys:
         return []
     if hides_written_rows(schema):
@@ -64,6 +63,16 @@ def change_rules(schema: TableSchema, command: str) -> list[WriteRefusal]:
         return []
     hint = f"The option {ways[0]} lets it delete rows." if ways else "INSERT OVERWRITE it without them."
     return [WriteRefusal(f"deletes no rows (merge-engine is {engine})", hint)]
+
+
+def _rules_of_evolution(schema: TableSchema, command: str) -> list[WriteRefusal]:
+    if command == "delete":
+        hint = "INSERT OVERWRITE it with the rows that stay."
+        return [WriteRefusal("deletes no rows (data-evolution.enabled is true)", hint)]
+    if reason := column_files(schema):
+        hint = f"pypaimon writes a column beside them: {_BY_COLUMN}."
+        return [WriteRefusal(f"keeps columns in files of their own ({reason})", hint)]
+    return []
 
 
 def all_change_rules(schema: TableSchema) -> list[WriteRefusal]:

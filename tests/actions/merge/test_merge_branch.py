@@ -245,9 +245,9 @@ def test_only_partitions_that_the_branch_changed_are_asked_what_comes_of_it(
     survey = survey_merge(with_engine.files, table, "fix")
     assert where_changed(with_engine.files, survey) == " WHERE `part` IN (1)"
     versions = versions_of(survey)
-    queries = keyed_queries(with_engine, survey, versions)
+    sql = keyed_queries(with_engine, survey).upserts(takes_all=False)
     with moved_away(untouched, tmp_path):
-        found = run_query(with_engine, survey.target, versions, queries.upserts, with_engine.progress)
+        found = run_query(with_engine, survey.target, versions, sql, with_engine.progress)
     assert [row["value"] for row in found] == ["fixed"]
 
 

@@ -235,7 +235,8 @@ def merged(context: Context, path: TablePath, table: Table, fix: Side, main: Sid
     if conflicts and choice == "fail":
         directory = table.warehouse / path.directory
         before = contents(directory)
-        named = sorted(f'{{"part":{key % PARTS},"key":{key}}}' for key in conflicts)[:5]
+        first = sorted(conflicts, key=lambda key: (key % PARTS, key))[:5]
+        named = [f'{{"part":{key % PARTS},"key":{key}}}' for key in first]
         said = f"{len(conflicts)} keys? changed in main and in branch fix.*: {re.escape(', '.join(named))}"
         with pytest.raises(Refused, match=f"^{said}"):
             driver.apply(context, plan, lambda line: None)

@@ -27,7 +27,7 @@ def test_the_command_says_what_the_console_and_the_api_say(paimark: Paimark, war
     assert "2 buckets: 10 small files (under 94.0 MB), 10 of level 0" in buckets.err
     shown = paimark("space", TABLE, "--warehouse", warehouse).out
     assert "main, older snapshots" in shown and " kB " in shown
-    assert paimark("space", TABLE, "--branch", "nope", "--warehouse", warehouse).code == 1
+    assert paimark("space", TABLE, "--buckets", "--branch", "nope", "--warehouse", warehouse).code == 1
 
 
 def test_partitions_are_told_by_their_values(paimark: Paimark, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ def old_orphan(warehouse: Path) -> Path:
 def test_a_whole_table_is_code_0_and_says_what_was_looked_at(paimark: Paimark, warehouse: Path) -> None:
     ran = paimark("verify", TABLE, "--warehouse", warehouse, "--output", "json")
     assert (ran.code, ran.rows) == (0, [])
-    assert "shop.orders: 6 versions in 1 root need" in ran.err
+    assert "shop.orders: 6 versions on main need" in ran.err
     old_orphan(warehouse)
     ran = paimark("verify", TABLE, "--warehouse", warehouse)
     assert ran.code == 0 and "1 orphan, 5 B: nothing needs them" in ran.err
@@ -97,7 +97,7 @@ def test_no_such_table_is_code_1(paimark: Paimark, warehouse: Path) -> None:
 def test_doctor_looks_into_files_when_asked_to(paimark: Paimark, warehouse: Path) -> None:
     words = ("doctor", TABLE, "--warehouse", warehouse, "--output", "json", "--deep")
     ran = paimark(*words)
-    assert ran.code == 0 and any("6 versions in 1 root" in row["detail"] for row in ran.rows)
+    assert ran.code == 0 and any("6 versions on main" in row["detail"] for row in ran.rows)
     path = min(orders(warehouse).glob("bucket-1/data-*"))
     path.unlink()
     ran = paimark(*words)

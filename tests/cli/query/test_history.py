@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,27 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
     assert history("blame", "past.keys", "--keys", "1").out == "No such row is there now.\n"
     assert "It is not said which rows" in history("blame", "past.keys").err
     assert "`nix` cannot be resolved" in history("blame", "past.keys", "--where", "nix = 1").err
+
+
+def test_a_decimal_is_told_with_all_its_digits(history: Paimark, past: Path) -> None:
+    """As a float, both of these are one value, and the change between them none."""
+    key = pa.field("id", pa.int64(), nullable=False)
+    schema = pa.schema([key, ("price", pa.decimal128(38, 2)), ("rate", pa.float64())])
+    create_table(past, "past.exact", schema, primary_keys=["id"], options=PLAIN)
+    prices = [Decimal("12345678901234567890.10"), Decimal("12345678901234567890.20")]
+    for price in prices:
+        commit(past, "past.exact", pa.table({"id": [1], "price": [price], "rate": [0.5]}, schema=schema))
+    commit(past, "past.exact", pa.table({"id": [0], "price": [None], "rate": [0.5]}, schema=schema))
+    told = history("history", "past.exact", "--key", "id=1").out.splitlines()
+    assert told[1] == "  price: 12345678901234567890.10 -> 12345678901234567890.20"
+    assert told[3] == "  + id=1, price=12345678901234567890.10, rate=0.5"
+    changed, _ = history("history", "past.exact", "--key", "id=1", "--output", "json").rows
+    assert changed["new"] == [{"id": 1, "price": "12345678901234567890.20", "rate": 0.5}]
+    # Each of the rows of one batch, by its commit: the newest first.
+    rows = history("blame", "past.exact", "--where", "id < 9", "--output", "json").rows
+    assert [(each["key"]["id"], each["snapshot_id"]) for each in rows] == [(0, 3), (1, 2)]
+    rows = history("blame", "past.exact", "--keys", "1,0", "--output", "json").rows
+    assert [each["snapshot_id"] for each in rows] == [3, 2]
 
 
 def test_no_older_commit_is_blamed_for_one_that_expires_meanwhile(history: Paimark, past: Path) -> None:

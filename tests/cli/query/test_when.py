@@ -107,6 +107,8 @@ def test_what_is_not_there_now_is_told_and_each_version_can_be_counted(when: Pai
     assert [(each["snapshot_id"], each["rows"]) for each in ran.rows] == [
         *((3, 0), (8, 0), (9, 0), (10, 1), (11, 1), (12, 0))
     ]
+    head, _, first, *_ = when("when", "since.prices", "cost < 0", "--all").out.splitlines()
+    assert head.split() == ["snapshot_id", "version", "time", "rows"] and ":" in first
 
 
 def test_a_branch_is_searched_by_its_name(when: Paimark) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pypaimon import CatalogFactory
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
@@ -18,6 +17,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import Note, note_of
 from paimark.core.table.operations import read_operations
+from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.engine_fixture import in_order, rows
@@ -140,6 +140,16 @@ def test_stock_reads_what_statements_leave(
     assert found(judge, engine_warehouse, table) == MERGED
 
 
+@pytest.mark.parametrize("name", long_but(KINDS, "row tracking with vectors"))
+def test_a_value_comes_of_other_rows(name: str, engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    kind, table = KINDS[name], f"others.{name.replace(' ', '_').replace(',', '')}"
+    made(judge, engine_warehouse, table, kind)
+    update = f"UPDATE {table} SET v = 100 + (SELECT max(x.v) FROM {table} x WHERE x.p = {table}.p)"
+    assert said(engine, update) == "7 rows updated"
+    values = [130, 130, 130, 160, 160, 160, 170]
+    assert [row[2] for row in found(judge, engine_warehouse, table)] == values
+
+
 def _is_noted(warehouse: Path, table: str) -> None:
     """The newest snapshot, and the log."""
     files, path = LocalFiles(str(warehouse)), parse_table_name(table)
@@ -258,39 +268,20 @@ def test_rows_without_ids_get_some_before_they_are_changed(
     judge.compact(engine_warehouse, table)
     reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
     assert "rows without an id" in reason
+    context = replace(context_on(engine_warehouse), engine=lambda: engine)
+    for key in range(3, 8):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    [refusal] = planned(context, "compact", parse_table_name(table), full=True).refusals
+    assert (refusal.reason, refusal.hint) == (reason, hint)
     overwrite = f"INSERT OVERWRITE {table} SELECT * FROM {table}"
     assert overwrite in hint
     assert isinstance(end_of(engine, overwrite), Finished)
     assert isinstance(end_of(engine, f"DELETE FROM {table} WHERE k = 1"), Finished)
-    assert found(judge, engine_warehouse, table) == [[2]]
-
-
-def test_what_is_named_for_data_evolution_does_it(
-    engine: Engine, engine_warehouse: Path, judge: Judge
-) -> None:
-    """Main and a branch; stock Paimon and Paimark read what pypaimon writes."""
-    table = "hostile.evolves"
-    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
-    judge.create(engine_warehouse, table, {"k": "INT", "v": "INT"}, options=options)
-    judge.put(engine_warehouse, table, [("+I", [1, 1]), ("+I", [2, 2])])
-    assert isinstance(
-        end_of(engine, f"CALL sys.create_branch(table => '{table}', name => 'b', snapshot => 1)"), Finished
-    )
-    hint = refused(engine, f"UPDATE {table} SET v = 9 WHERE k = 2")[1]
-    assert "new_update().update_by_predicate(" in hint
-    assert "pypaimon" not in refused(engine, f"DELETE FROM {table} WHERE k = 2")[1]
-    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
-    for place, value in ((table, 9), (f"{table}$branch_b", 8)):
-        builder = catalog.get_table(place).new_batch_write_builder()
-        update = builder.new_update()
-        is_second = update.new_predicate_builder().equal("k", 2)
-        builder.new_commit().commit(update.update_by_predicate(is_second, {"v": value}))
-        ours = f"hostile.`evolves{place.removeprefix(table)}`"
-        assert sorted(list(row.values()) for row in rows(engine, f"SELECT * FROM {ours}")) == [
-            [1, 1],
-            [2, value],
-        ]
-        assert sorted(judge.rows(engine_warehouse, place)) == [[1, 1], [2, value]]
+    assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 8)]
+    for key in range(8, 12):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    done(context, "compact", parse_table_name(table), full=True)
+    assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 12)]
 
 
 def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from paimark.core.actions.repair.changes import BASE, NOW
+from paimark.core.actions.merge.sql import BASE, NOW
 from tests.simulation.actors.repairs import KeyChange, row_of
 from tests.simulation.formats import KEY, VALUE, Rows
 

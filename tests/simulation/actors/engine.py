@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from paimark.core.actions.context import Context
-from paimark.core.actions.merge import sql as merge_sql
+from paimark.core.actions.merge.sql import BASE, BASE_NOW, NOW, THEN, Carried, Unkeyed
 from paimark.core.actions.repair.changes import EDITS
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.arrow import cells_batch
@@ -47,19 +47,18 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, TableSchema
 from tests.simulation.actors import edits, repairs, tries
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.repairs import row_of
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.actors.statements import Changing
-from tests.simulation.formats import ADD, DELETE, KEY, Change, DataFile, Entry, Identity, Rows, merged_rows
+from tests.simulation.formats import ADD, DELETE, Change, DataFile, Entry, Identity, Rows, merged_rows
 from tests.simulation.judging.expected import Sides, first_name, keyed_merge
 from tests.simulation.stock.commit import CommitWriter, Prepared
 from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE, World
 
-_THEN = "__paimark_then"
 _ATTEMPTS = 3
 # The files that a commit adds and takes out, and the table's rows after it.
 Changed = tuple[list[Entry], Rows]
@@ -98,8 +97,8 @@ class StandInEngine:
             elif isinstance(task, Compact):
                 yield TaskResult(snapshot=self._compact(task))
             elif isinstance(task, Repair):
-                is_merge = merge_sql.HEAD in task.versions
-                yield TaskResult(snapshot=(self._merge if is_merge else self._repair)(task))
+                # A merge holds the table.
+                yield TaskResult(snapshot=(self._merge if task.lock else self._repair)(task))
             elif isinstance(task, Write):
                 self._write(task)
                 yield TaskResult()
@@ -134,13 +133,8 @@ class StandInEngine:
             return edits.answer(task.sql, rows, task.texts[EDITS])
         if (answered := repairs.answer(task.sql, rows)) is not None:
             return answered
-        if task.sql == merge_sql.Unkeyed().count_removed:
+        if task.sql == Unkeyed().count_removed:
             return [{"removed": sum(_removed(rows).values())}]
-        queries = _keyed_queries(task.schema, None)
-        if task.sql in [each.conflicts for each in queries]:
-            _, conflicts = keyed_merge(_sides(rows), branch_wins=False)
-            found = [{"key": json.dumps({KEY: key}), "conflicts": len(conflicts)} for key in conflicts]
-            return found[:5]
         raise AssertionError(f"the stand-in for Spark does not know {task.sql}")
 
     def _compact(self, order: Compact) -> int | None:
@@ -344,8 +338,9 @@ class StandInEngine:
         return True
 
     def _merged(self, order: Repair, sides: Sides) -> Rows:
+        queries = Carried(schema=TableSchema.from_json(order.schema.encode(), "the order"))
         for wins in (True, False):
-            if order.upserts_sql in [each.upserts for each in _keyed_queries(order.schema, wins)]:
+            if order.upserts_sql == queries.upserts(takes_all=wins):
                 return keyed_merge(sides, branch_wins=wins)[0]
         raise AssertionError(f"the stand-in for Spark does not know {order.upserts_sql}")
 
@@ -396,12 +391,8 @@ class StandInEngine:
 
     def _register(self, order: Write | Repair, prepared: Any, rows: Rows, parent: Identity) -> None:
         """Tell the model the rows of the commit, and the commit that they come from."""
-        if merge_sql.HEAD in order.versions:
-            commit = self._writer.register(prepared, rows, parent)
-            _note_merge(commit.merged, order.versions[merge_sql.HEAD], prepared.identity)
-            return
-        then = order.versions[_THEN]
-        if then.branch != order.branch:
+        then = order.versions[THEN]
+        if BASE in order.versions or then.branch != order.branch:
             commit = self._writer.register(prepared, rows, parent)
             _note_merge(commit.merged, then, prepared.identity)
         else:
@@ -409,15 +400,15 @@ class StandInEngine:
 
     def _rows_of(self, write: Write, rows: Mapping[str, Rows]) -> Rows:
         """The rows of the query."""
-        unkeyed = merge_sql.Unkeyed()
-        if write.sql == f"SELECT * FROM {_THEN}":
-            return rows[_THEN]
+        unkeyed = Unkeyed()
+        if write.sql == f"SELECT * FROM {THEN}":
+            return rows[THEN]
         if write.sql == unkeyed.added:
-            added = Counter(rows[merge_sql.HEAD]) - Counter(rows[merge_sql.BASE])
+            added = Counter(rows[THEN]) - Counter(rows[BASE])
             return tuple(sorted(added.elements()))
         if write.sql == unkeyed.replayed:
-            kept = Counter(rows[merge_sql.MAIN]) - _removed(rows)
-            added = Counter(rows[merge_sql.HEAD]) - Counter(rows[merge_sql.BASE])
+            kept = Counter(rows[NOW]) - _removed(rows)
+            added = Counter(rows[THEN]) - Counter(rows[BASE])
             return tuple(sorted((kept + added).elements()))
         raise AssertionError(f"the stand-in for Spark does not know {write.sql}")
 
@@ -432,21 +423,12 @@ class StandInEngine:
 
 
 def _removed(rows: Mapping[str, Rows]) -> Counter[tuple[int, int]]:
-    return Counter(rows[merge_sql.BASE]) - Counter(rows[merge_sql.HEAD])
+    return Counter(rows[BASE]) - Counter(rows[THEN])
 
 
 def _sides(rows: Mapping[str, Rows]) -> Sides:
-    base = rows[merge_sql.BASE]
-    return Sides(base, rows[merge_sql.HEAD], rows.get(merge_sql.MAIN_BASE, base), rows[merge_sql.MAIN])
-
-
-def _keyed_queries(schema: str, branch_wins: bool | None) -> list[merge_sql.Keyed]:
-    columns = [field["name"] for field in json.loads(schema)["fields"]]
-    return [
-        merge_sql.Keyed([KEY], columns, [], wins, main_base)
-        for main_base in (merge_sql.MAIN_BASE, merge_sql.BASE)
-        for wins in ({None, False} if branch_wins is None else {branch_wins})
-    ]
+    base = rows[BASE]
+    return Sides(base, rows[THEN], rows.get(BASE_NOW, base), rows[NOW])
 
 
 def _note_merge(merged: dict[str, tuple[Identity, Identity]], head: Version, made: Identity) -> None:

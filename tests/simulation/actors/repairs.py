@@ -1,17 +1,19 @@
 """`revert` and `restore-rows` as the simulation runs them: what their queries answer, and the rows they give.
 
-Of their SQL only the texts that the two actions send are known. What a repair must come to is said again, by
-the rows of the versions alone: the judge holds every repair to that.
+A merge by key asks for its conflicts as they do. Of their SQL only the texts that the actions send are
+known. What a repair must come to is said again, by the rows of the versions alone: the judge holds every
+repair to that.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from paimark.core.actions.repair.changes import (
+from paimark.core.actions.merge.sql import (
     BACK,
     BASE,
     BASE_NOW,
@@ -64,11 +66,17 @@ def answer(sql: str, rows: Mapping[str, Rows]) -> list[dict[str, Any]] | None:
             return [
                 {"kind": kind, "n": count} for kind, count in Counter(each.kind for each in changes).items()
             ]
+        conflicts = [each for each in changes if each.is_conflict]
         return [
-            {"k": {KEY: each.key}, "then": row_of(each.key, each.then), "now": row_of(each.key, each.now)}
-            for each in changes
-            if each.is_conflict
-        ][:5]
+            {
+                "k": {KEY: each.key},
+                "key": json.dumps({KEY: each.key}),
+                "then": row_of(each.key, each.then),
+                "now": row_of(each.key, each.now),
+                "conflicts": len(conflicts),
+            }
+            for each in conflicts[:5]
+        ]
     if _BEFORE in rows:
         before, added = Counter(rows[_BEFORE]), Counter(rows[_ADDED])
         lost = (sought(rows) - taken(rows)).total()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,10 +30,10 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.table.manifests.files import manifest_list_paths, missing_of
 from paimark.core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name, retained_text
 from paimark.core.travel.states import States
-from tests.actions.acting import context_on, done
+from tests.actions.acting import applied, codes, context_on, done, planned
 from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.writing.test_write import own_table
@@ -107,6 +107,62 @@ def test_an_expiry_does_not_take_what_a_statement_reads(engine: Engine, engine_w
     assert len(rows(engine, f"SELECT * FROM {name}")) == 8
 
 
+@pytest.fixture
+def long_read(engine: Engine) -> Callable[[str, Lineage], AbstractContextManager[None]]:
+    """A statement that reads a version for as long as the context lasts, and is held."""
+
+    @contextmanager
+    def reading(version: str, lineage: Lineage) -> Iterator[None]:
+        events = engine.run(f"SELECT count(*) FROM {version} CROSS JOIN range(100000000000)")
+        next(event for event in events if isinstance(event, StageProgress))
+        eventually(lambda: read_tags(lineage))
+        try:
+            yield
+        finally:
+            engine.cancel()
+            *_, end = events
+        assert isinstance(end, Failed) and end.cause == "cancelled"
+
+    return reading
+
+
+@pytest.mark.parametrize("version", ["savepoint.1", "kept"])
+def test_a_deletion_does_not_take_what_a_statement_reads(
+    engine: Engine,
+    engine_warehouse: Path,
+    long_read: Callable[[str, Lineage], AbstractContextManager[None]],
+    version: str,
+) -> None:
+    """Its rows are whole until it ends; then `recover` frees what only it kept."""
+    name = own_table(engine_warehouse, f"deleted_{version.replace('.', '_')}")
+    lineage, table, context = (
+        lineage_of(engine_warehouse, name),
+        parse_table_name(name),
+        context_of(engine_warehouse),
+    )
+    deletion: tuple[str, dict[str, object]] = ("delete-tag", {"name": version})
+    if version == "kept":
+        done(context, "create-tag", table=table, name=version, snapshot=3)
+    else:
+        done(context, "create-savepoint", table=table, snapshot=3)
+        deletion = ("delete-savepoint", {"id": 1})
+    expired(engine_warehouse, table)
+    before = in_order(rows(engine, f"SELECT * FROM {name} VERSION AS OF '{version}'"))
+    with long_read(f"{name} VERSION AS OF '{version}'", lineage):
+        plan = planned(context, deletion[0], table=table, **deletion[1])
+        assert codes(plan, "loses", "affects") == ["version-gone", "read-now"]
+        assert plan.freed_files == 0 or version != "kept"
+        applied(context, plan)
+        [tag] = read_tags(lineage)
+        assert missing_of(lineage.files, lineage.root, lineage.tag(tag)) == []
+    [left] = read_tags(lineage)
+    assert in_order(rows(engine, f"SELECT * FROM {name} VERSION AS OF '{left}'")) == before
+    manifests = set(engine_warehouse.joinpath(table.manifests).iterdir())
+    recovered(context, table)
+    assert manifests - set(engine_warehouse.joinpath(table.manifests).iterdir())
+    assert read_tags(lineage) == [] and len(rows(engine, f"SELECT * FROM {name}")) == 8
+
+
 def test_nothing_stays_of_a_read_that_ended(warehouse: Path, at_once: None) -> None:
     lineage = lineage_of(warehouse, "shop.orders")
     reads = HeldReads(LocalFiles(str(warehouse)), False)
@@ -132,7 +188,7 @@ def test_what_a_reader_that_was_killed_left_is_found_and_removed(warehouse: Path
         reader.send_signal(signal.SIGKILL)
         reader.wait()
     planned = action("recover").plan(context_of(warehouse), ORDERS, {})
-    assert planned.headline == "shop.orders has nothing interrupted and 1 tag left by reads that died."
+    assert planned.headline == "shop.orders has nothing interrupted and 1 tag left by reads that are over."
     assert [step.target for step in planned.steps] == [ORDERS.root().tag(tag)]
     # The next read on the root tidies, too, what costs no more than its file.
     reads = HeldReads(lineage.files, False)
@@ -151,6 +207,29 @@ def test_a_failure_after_the_snapshot_went_says_so(warehouse: Path) -> None:
     assert failed.value.message == "Snapshot 1 of shop.orders expired while it was read"
     with pytest.raises(ValueError), reads.held({Held(ORDERS.root(), 2): Reading("t", "v", "s")}, print):
         raise ValueError("something else")
+
+
+GONE: tuple[tuple[str, dict[str, object], str, str], ...] = (
+    ("delete-tag", {"name": "kept"}, "kept", "Tag kept of t was deleted"),
+    ("delete-savepoint", {"id": 1}, "savepoint.1", "Savepoint 1 of t was deleted"),
+    ("delete-branch", {"name": "fix"}, "v2", "t was deleted or renamed"),
+    ("drop-table", {}, "", "t was dropped or renamed"),
+)
+
+
+@pytest.mark.parametrize(("action", "arguments", "tag", "why"), GONE, ids=lambda each: str(each)[:20])
+def test_a_failure_says_what_was_deleted(
+    warehouse: Path, fix: Root, action: str, arguments: dict[str, object], tag: str, why: str
+) -> None:
+    context = context_on(warehouse)
+    done(context, "create-tag", name="kept", snapshot=3)
+    done(context, "create-savepoint", snapshot=3)
+    held = Held(fix if action == "delete-branch" else ORDERS.root(), 3, tag)
+    reads = HeldReads(LocalFiles(str(warehouse)), False)
+    with pytest.raises(StatementFailed) as failed, reads.held({held: Reading("t", "v", "s")}, print):
+        done(context, action, ORDERS, **arguments)
+        raise ValueError("a file is not there")
+    assert failed.value.message == f"{why} while it was read"
 
 
 class OnceTagged(LocalFiles):

@@ -60,9 +60,30 @@ def test_it_is_whole_and_in_the_log_or_nowhere(
     options = {"bucket": "1"} if keys else {}
     table = Table(tmp_path / "wh", TABLE.full_name, {"k": "INT", "v": "INT"}, keys=keys, options=options)
     table.write([(1, 1), (2, 2)])
+    _filmed(table, action, sql, after, spark_of_library, tmp_path)
+
+
+@pytest.mark.parametrize("action", ["update", pytest.param("merge-into", marks=pytest.mark.long)])
+def test_so_is_one_of_a_table_with_parts_of_rows_in_files(
+    action: str, tmp_path: Path, spark_of_library: SparkSession
+) -> None:
+    sql, after = "UPDATE d.t SET v = 20 WHERE k = 2", {1: 1, 2: 20}
+    if action == "merge-into":
+        update = "WHEN MATCHED THEN UPDATE SET v = s.v"
+        sql = f"MERGE INTO d.t t USING {SOURCE} {update} WHEN NOT MATCHED THEN INSERT *"
+        after = {1: 10, 2: 2, 3: 30}
+    options = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
+    table = Table(tmp_path / "wh", TABLE.full_name, {"k": "INT", "v": "INT"}, options=options)
+    table.write([(1, 1), (2, 2)])
+    _filmed(table, action, sql, after, spark_of_library, tmp_path)
+
+
+def _filmed(
+    table: Table, action: str, sql: str, after: dict[int, int], spark: SparkSession, scratch: Path
+) -> None:
     done(context_on(table.warehouse), "create-savepoint", TABLE)
     film = Film(LocalFiles(str(table.warehouse)), TreeOnDisk(table.directory))
-    change(spark_of_library, film, sql, tmp_path)
+    change(spark, film, sql, scratch)
     found = []
     for point in film.points():
         film.put_back(point)

@@ -48,7 +48,12 @@ def test_edits_are_one_commit_and_one_undo(
         "3 rows get other cells: p=a, k=1: v one -> edited, …",
         "1 row is new: p=c, k=5",
     ]
-    assert [each.target for each in plan.steps][1] == 'p=a, k=2: v NULL -> ""'
+    assert [f"{each.verb} {each.target}" for each in plan.steps][1:5] == [
+        'replace p=a, k=2: v NULL -> ""',
+        "replace p=b, k=3: v three -> NULL",
+        "delete p=b, k=4",
+        "create p=c, k=5",
+    ]
     expected = [["a", 1, "edited"], ["a", 2, ""], ["b", 3, None], ["c", 5, "new 'quoted' \\ one"]]
     assert t.rows == expected
     # What is so already is not written again.

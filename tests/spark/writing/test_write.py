@@ -21,7 +21,7 @@ from tests.paimon import commit, create_table, open_table, read_rows
 from tests.spark.datasource.test_types import ROWS as EVERY_VALUE
 from tests.spark.datasource.test_types import SCHEMA as EVERY_TYPE
 from tests.spark.engine_fixture import in_order, rows
-from tests.spark.written_tables import lineage_of, order, refused, run_write, version
+from tests.spark.written_tables import lineage_of, order, overwriting, refused, run_write, version
 
 TABLES = ("shop.orders", "shop.events")
 
@@ -87,61 +87,71 @@ def test_an_append_adds_rows_to_the_branch_it_names(
     assert main.latest_id() == 2
 
 
-def test_only_the_partitions_asked_for_are_replaced(
+DAYS = pa.schema(
+    [
+        pa.field("day", pa.string(), nullable=False),
+        pa.field("id", pa.int64(), nullable=False),
+        ("v", pa.int64()),
+    ]
+)
+
+
+def test_only_partitions_with_rows_that_change_are_written_again(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
-    name = own_table(engine_warehouse, "partly", "events")
+    name = "partly.days"
+    create_table(
+        engine_warehouse,
+        name,
+        DAYS,
+        primary_keys=["day", "id"],
+        partition_keys=["day"],
+        options={"bucket": "1"},
+    )
+    given = [{"day": day, "id": number, "v": 1} for day in ("a", "b", "c") for number in (1, 2)]
+    commit(engine_warehouse, name, pa.Table.from_pylist(given, schema=DAYS))
     lineage = lineage_of(engine_warehouse, name)
-    before = judge.read(engine_warehouse, name)
-    # One is emptied, and one that was not there comes.
-    task = order(
-        lineage,
-        "SELECT '2026-05-09' AS day, kind FROM now WHERE day = '2026-05-01'",
-        overwrite=True,
-        partitions_sql="SELECT * FROM VALUES ('2026-05-01'), ('2026-05-09') AS each(day)",
-        now=version(lineage, 2),
+    # One is emptied, a row of another one changes, and one that was not there comes.
+    sql = (
+        "SELECT day, id, v + 1 AS v, day = 'a' AS __paimark_gone FROM now WHERE day = 'a' "
+        "OR day = 'b' AND id = 2 UNION ALL SELECT 'd', 5, 5, false"
     )
-    run_write(engine, task)
-    moved = [{**row, "day": "2026-05-09"} if row["day"] == "2026-05-01" else row for row in before]
-    assert judge.read(engine_warehouse, name) == comparable(moved)
-    strays = order(
-        lineage,
-        "SELECT * FROM now",
-        overwrite=True,
-        partitions_sql="SELECT '2026-05-09' AS day",
-        now=version(lineage, 2),
-    )
-    assert "partitions that are not replaced" in refused(engine, strays).message
-    none = order(
-        lineage,
-        "SELECT * FROM now",
-        overwrite=True,
-        partitions_sql="SELECT day FROM now LIMIT 0",
-        now=version(lineage, 2),
-    )
+    assert run_write(engine, overwriting(lineage, sql, now=version(lineage, 1))) == 2
+    made = lineage.snapshot(2)
+    assert (made.commit_kind, made.delta_record_count) == ("OVERWRITE", -1)
+    expected: list[dict[str, object]] = [
+        {"day": "b", "id": 1, "v": 1},
+        {"day": "b", "id": 2, "v": 2},
+        {"day": "c", "id": 1, "v": 1},
+        {"day": "c", "id": 2, "v": 1},
+        {"day": "d", "id": 5, "v": 5},
+    ]
+    assert judge.read(engine_warehouse, name) == comparable(expected)
+    none = overwriting(lineage, f"SELECT * FROM ({sql}) LIMIT 0", now=version(lineage, 2))
     assert run_write(engine, none) is None
-    assert lineage.latest_id() == 3
+    assert lineage.latest_id() == 2
+    judge.write(engine_warehouse, name, [{"day": "b", "id": 2, "v": 7}])
+    assert {"day": "b", "id": 2, "v": 7} in judge.read(engine_warehouse, name)
 
 
 def test_all_files_of_a_replaced_partition_go_however_many_manifests_name_them(
     engine: Engine, engine_warehouse: Path
 ) -> None:
     """Paimon reads manifests side by side."""
-    name, options = "besides.events", {"scan.manifest.parallelism": "8"}
-    create_table(engine_warehouse, name, EVENTS, partition_keys=["day"], options=options)
-    days = [f"2026-05-{day:02}" for day in range(1, 9)]
-    for _ in range(16):
-        commit(engine_warehouse, name, pa.table({"day": days, "kind": ["old"] * len(days)}, EVENTS))
-    lineage = lineage_of(engine_warehouse, name)
-    task = order(
-        lineage,
-        "SELECT DISTINCT day, 'new' AS kind FROM now",
-        overwrite=True,
-        partitions_sql="SELECT DISTINCT day FROM now",
-        now=version(lineage, 16),
+    name, options = "besides.days", {"scan.manifest.parallelism": "8", "bucket": "1"}
+    create_table(
+        engine_warehouse, name, DAYS, primary_keys=["day", "id"], partition_keys=["day"], options=options
     )
-    run_write(engine, task)
-    assert rows(engine, f"SELECT kind, count(*) AS n FROM {name} GROUP BY kind") == [{"kind": "new", "n": 8}]
+    days = [f"2026-05-{day:02}" for day in range(1, 9)]
+    for number in range(16):
+        ids, values = [number] * len(days), [0] * len(days)
+        commit(engine_warehouse, name, pa.table({"day": days, "id": ids, "v": values}, DAYS))
+    lineage = lineage_of(engine_warehouse, name)
+    sql = "SELECT day, id, 1 AS v, id > 0 AS __paimark_gone FROM now"
+    run_write(engine, overwriting(lineage, sql, now=version(lineage, 16)))
+    assert rows(engine, f"SELECT id, v, count(*) AS n FROM {name} GROUP BY id, v") == [
+        {"id": 0, "v": 1, "n": 8}
+    ]
 
 
 def test_an_overwrite_without_rows_empties_the_table(
@@ -303,12 +313,12 @@ def test_every_type_is_written_as_it_was_read(
 
 
 PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
-    "day": (pa.date32(), [dt.date(2026, 5, 1), dt.date(1969, 12, 31), None]),
-    "money": (pa.decimal128(18, 2), [Decimal("1.50"), Decimal("-2.00"), None]),
-    "flag": (pa.bool_(), [True, False, None]),
-    "hour": (pa.timestamp("ms"), [dt.datetime(2026, 5, 1, 12), dt.datetime(1969, 1, 1, 0, 0, 1), None]),
-    "text": (pa.string(), ["a/b=c%", "a longer one", None]),
-    "number": (pa.int64(), [-1, 2**40, None]),
+    "day": (pa.date32(), [dt.date(2026, 5, 1), dt.date(1969, 12, 31), dt.date(2026, 5, 2)]),
+    "money": (pa.decimal128(18, 2), [Decimal("1.50"), Decimal("-2.00"), Decimal("1.51")]),
+    "flag": (pa.bool_(), [True, False]),
+    "hour": (pa.timestamp("ms"), [dt.datetime(2026, 5, 1, 12), dt.datetime(1969, 1, 1, 0, 0, 1)]),
+    "text": (pa.string(), ["a/b=c%", "a longer one", ""]),
+    "number": (pa.int64(), [-1, 2**40, 0]),
 }
 
 
@@ -317,22 +327,17 @@ def test_partitions_of_every_type_are_replaced_and_no_other(
     engine: Engine, engine_warehouse: Path, kind: str
 ) -> None:
     name, (arrow_type, values) = f"parts_{kind}.t", PARTS[kind]
-    schema = pa.schema([pa.field("p", arrow_type), pa.field("n", pa.int64())])
-    create_table(engine_warehouse, name, schema, partition_keys=["p"])
-    given = [{"p": value, "n": number} for number, value in enumerate(values)]
+    key = pa.field("k", pa.int64(), nullable=False)
+    schema = pa.schema([pa.field("p", arrow_type, nullable=False), key, pa.field("n", pa.int64())])
+    create_table(engine_warehouse, name, schema, primary_keys=["p", "k"], partition_keys=["p"])
+    given = [{"p": value, "k": 1, "n": number} for number, value in enumerate(values)]
     commit(engine_warehouse, name, pa.Table.from_pylist(given, schema=schema))
     lineage = lineage_of(engine_warehouse, name)
-    for replaced in (0, 2):
+    for replaced in range(len(values)):
         before = read_rows(engine_warehouse, name)
         newest = lineage.latest_id()
         assert newest is not None
-        task = order(
-            lineage,
-            f"SELECT p, n + 10 AS n FROM now WHERE n % 10 = {replaced}",
-            overwrite=True,
-            partitions_sql=f"SELECT p FROM now WHERE n % 10 = {replaced}",
-            now=version(lineage, newest),
-        )
-        assert run_write(engine, task) == newest + 1
+        sql = f"SELECT p, k, n + 10 AS n, false AS __paimark_gone FROM now WHERE n % 10 = {replaced}"
+        assert run_write(engine, overwriting(lineage, sql, now=version(lineage, newest))) == newest + 1
         expected = [{**row, "n": row["n"] + 10} if row["n"] % 10 == replaced else row for row in before]
         assert in_order(read_rows(engine_warehouse, name)) == in_order(expected)

@@ -12,6 +12,7 @@ from paimark.core.table.records import TableSchema
 from tests.table.definition.test_table_kinds import DOCS, schema
 
 _PARTIAL = {"merge-engine": "partial-update"}
+_EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 _SUMS = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"}
 EXAMPLES = {
     "append tables": [schema(keys=())],
@@ -30,7 +31,11 @@ EXAMPLES = {
         schema({**_PARTIAL, "partial-update.ignore-delete": "true"}),
     ],
     "row kinds in a column": [schema({"rowkind.field": "s"}, s="STRING")],
-    "data evolution": [schema({"row-tracking.enabled": "true", "data-evolution.enabled": "true"}, keys=())],
+    "data evolution": [schema(_EVOLVES, keys=())],
+    "data evolution with columns in files of their own": [
+        schema(_EVOLVES, keys=(), s="BLOB"),
+        schema({**_EVOLVES, "vector.file.format": "json"}, keys=()),
+    ],
     "rows that are seen once they are compacted": [
         schema({"merge-engine": "first-row"}),
         schema({"deletion-vectors.enabled": "true"}),

@@ -24,7 +24,7 @@ from paimark.tui.dialogs.peek import Peeking
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.records.sources import GridColumn, tuples
 from paimark.tui.session import Session, Target
-from tests.actions.acting import context_on
+from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.paimon import commit, read_rows
 from tests.tui.driving import querying, run, with_engine
@@ -96,6 +96,7 @@ def test_what_can_not_be_edited_is_named() -> None:
     [
         ("shop.orders", "SELECT order_id FROM shop.orders", "snapshot.5, now", ""),
         ("shop.orders", "SELECT 1 FROM shop.orders VERSION AS OF 2", "snapshot.2, then", "an old version"),
+        ("shop.orders", "SELECT order_id FROM shop.orders VERSION AS OF 5", "snapshot.5, now", ""),
         ("shop.orders", "SELECT 1 FROM shop.orders", "v2 (snapshot.2), then", "an old version"),
         ("shop.orders", "SELECT customer FROM shop.orders", "snapshot.5, now", "The rows have no order_id"),
         ("shop.orders$snapshots", "SELECT 1", "snapshot.5, now", "is a system table"),
@@ -130,6 +131,19 @@ def test_rows_that_were_the_newest_can_be_edited_after_a_commit(
     later = {"order_id": [100], "customer": ["c9"], "price": [1.0]}
     commit(warehouse, "shop.orders", pa.table(later, schema=ORDERS))
     assert len(read) == 1 and peeking.was_newest == is_newest
+
+
+def test_the_newest_rows_of_an_earlier_main_are_old(warehouse: Path) -> None:
+    context = context_on(warehouse)
+    done(context, "create-savepoint")
+    done(context, "create-branch", name="fix", snapshot=2)
+    done(context, "replace-main-branch", name="fix")
+    for asked, is_newest in (("savepoint.1", False), ("snapshot.2", True)):
+        target = Target(TablePath("shop", "orders"))
+        peeking = Peeking(Session(Settings(str(warehouse))), target, RequestedVersion(None, asked))
+        read: list[object] = []
+        peeking.read(cast(Any, read.append))
+        assert len(read) == 1 and peeking.was_newest == is_newest
 
 
 async def test_staged_edits_are_asked_about_and_committed(engine_warehouse: Path, engine: Engine) -> None:

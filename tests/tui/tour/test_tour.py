@@ -114,7 +114,7 @@ async def test_each_step_waits_for_what_one_really_does(demo: Path) -> None:
         await console.press("ctrl+r")
         await console.sees("2 rows")
         await console.press("escape", "H")
-        await console.sees("order_id=2")
+        await console.sees("order_id=2", "ctrl+r asks it")
         await console.press("ctrl+r")
         await console.sees("Tour 3 of 9: look at the difference")
         await console.press("escape", "1")

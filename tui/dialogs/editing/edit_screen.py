@@ -14,7 +14,7 @@ from paimark.core.actions.registry import action
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.figures import counted
 from paimark.core.regular_files import open_regular
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, cut
 from paimark.tui.dialogs.conflicts.choosing import kept_file
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.editing.staging import Staging
@@ -28,6 +28,9 @@ from paimark.tui.widgets.clean_input import AskLine
 from paimark.tui.widgets.detail_strip import Detail, Fact
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.work.background import Slot
+
+# The name of a column before its value takes at most so many cells.
+_NAME = 24
 
 
 def open_editing(
@@ -126,12 +129,14 @@ class EditScreen(Dialog[Outcome | None]):
 
     async def action_cell(self) -> None:
         if (place := self._place()) is not None:
-            name = self._staging.names[place[1]]
+            name = cut(clean_text(self._staging.names[place[1]]), _NAME)
             zone = self._staging.zone_of(place[1])
-            name += f", in {zone}" if zone else ""
-            example = f"{name}; empty is an empty text, and {key('edit.null', 'N')} in the rows is NULL"
+            example = f"empty is an empty text, and {key('edit.null', 'N')} in the rows is NULL"
             line = AskLine(
-                self._grid, "=", example, lambda text: self._try(lambda: self._staging.set_cell(*place, text))
+                self._grid,
+                f"{name}, in {zone} =" if zone else f"{name} =",
+                example,
+                lambda text: self._try(lambda: self._staging.set_cell(*place, text)),
             )
             line.input.value = self._staging.text(*place)
             await line.open()

@@ -14,6 +14,7 @@ from paimark.core.actions.rewrite.spark_rewrite import start_in
 from paimark.core.actions.rollback.target import version_at
 from paimark.core.errors import READ_ONLY, NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.statement import Statement
@@ -54,11 +55,16 @@ def target_of_result(context: Context, result: QueryResult | None) -> EditTarget
         raise UsageError("Rows can be edited if all are of one table", "")
     reading = result.readings[0]
     number = _SNAPSHOT.match(reading.version)
-    tokens = result.asked.tokens if isinstance(result.asked, Statement) else ()
-    if number is None or any((a.upper, b.upper) == ("AS", "OF") for a, b in pairwise(tokens)):
+    if number is None:
         raise _OLD
+    tokens = result.asked.tokens if isinstance(result.asked, Statement) else ()
+    names_one = any((a.upper, b.upper) == ("AS", "OF") for a, b in pairwise(tokens))
     table, branch = table_of(reading.table)
-    return target_of(context, table, branch, int(number[1]), result.names)
+    read_at = int(number[1])
+    # A number is looked for in main before it is in an earlier one.
+    root = branch_root(context.files, table, branch)
+    was_newest = not names_one or read_at == Lineage(context.files, root).latest_id()
+    return target_of(context, table, branch, read_at, result.names, was_newest=was_newest)
 
 
 def target_of(
@@ -68,11 +74,11 @@ def target_of(
     read_at: int,
     names: Sequence[str],
     *,
-    is_old: bool = False,
+    was_newest: bool,
 ) -> EditTarget:
     """Raises `Refused` if rows of such a table, with columns of these names, can't be edited.
 
-    `is_old`: they are of a version that was not the newest when they were read.
+    `was_newest`: they are of the newest version of that time, which is not so if a person chose another.
     """
     if context.read_only:
         raise Refused(*READ_ONLY)
@@ -80,7 +86,7 @@ def target_of(
     keys = start.schema.primary_keys
     if not keys:
         raise Refused(f"{table.full_name} has no primary key: nothing names a single row", "Use UPDATE.")
-    if is_old:
+    if not was_newest:
         raise _OLD
     if lacking := [name for name in keys if name not in names]:
         raise Refused(f"The rows have no {', '.join(lacking)}, which the key has", "Select it, too.")

@@ -420,6 +420,7 @@ class QuerySheet(Column):
             # Whoever presses the key twice does not write it into the statement.
             if self.screen.focused is not None:
                 self.screen.set_focus(self.screen.focused.query_ancestor(QuerySheet).grid)
+            self.post_message(StatusShown(f"{run_key()} asks it", "good"))
 
         Slot(self.app, "row's history", prepare).ask(lambda report: report(made(label, rows)))
 

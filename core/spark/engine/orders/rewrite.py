@@ -6,7 +6,6 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from functools import partial
 
 import pyarrow as pa
 from msgspec.structs import replace
@@ -22,9 +21,6 @@ from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, opened_scan
 from paimark.core.spark.incremental.restricted import restricted
 from paimark.core.spark.protocol import (
-    COMMON,
-    PARTITIONS,
-    WHOLE,
     Analyze,
     Ask,
     Change,
@@ -45,8 +41,6 @@ from paimark.core.table.operations import ANALYSIS, COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.statement import TableUse
 
-# The most partitions of one overwrite, which compares all of them with each manifest.
-MOST_PARTITIONS = 10_000
 # If all versions together have no more rows and bytes of files, one task writes the result.
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 Order = Ask | Change
@@ -98,43 +92,19 @@ def target_of(session: EngineSession, order: Change) -> WriteTarget:
 
 def write(session: EngineSession, order: Write) -> TaskResult:
     """Make the commit; the result has no snapshot if there was nothing to write. Raises `Refused`."""
-    spark, warehouse, views = session.spark, session.warehouse, session.views
-    table = parse_table_name(order.table)
+    warehouse, table = session.warehouse, parse_table_name(order.table)
     target = replace(target_of(session, order), overwrite=order.overwrite, may_go_on=order.may_go_on)
     session.writes.require(target)
-    if order.partitions_sql is not None or not order.overwrite:
+    if not order.overwrite:
         for each in kinds.merging_refusals(target.table_schema):
             raise Refused(f"{order.table} {each.reason}", each.hint)
-    if order.overwrite and order.head:
+    elif order.head:
         # The plan has looked, but in a later try the head is another.
         head = Snapshot.from_json(order.head.encode(), "the order")
         require_seen(warehouse.files, table, target.table_schema, head)
-    with named_versions(session, order) as named, ExitStack() as ends:
-        is_small = _is_small(warehouse.files, order)
-        query: Callable[[str], DataFrame] = partial(views.query, named=named)
-        if order.common_sql is not None:
-            common = query(order.common_sql)
-            if is_small:
-                # A large result is computed twice instead, because caching it would take more.
-                ends.callback(common.persist().unpersist)
-            ends.enter_context(temporary_view(spark, COMMON, common))
-            query = spark.sql
-        replaced = None
-        if order.partitions_sql is not None:
-            partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
-            if not partitions.num_rows:
-                return TaskResult()
-            # More partitions would be almost the whole table, and the rows would have to be all of it.
-            if partitions.num_rows > MOST_PARTITIONS:
-                raise Refused(
-                    f"Rows of more than {MOST_PARTITIONS} partitions of {order.table} would change at once",
-                    "Merge fewer at a time.",
-                )
-            frame = spark.createDataFrame(partitions)
-            ends.enter_context(temporary_view(spark, PARTITIONS, frame))
-            replaced = frame.select([each for each in frame.columns if each != WHOLE])
-        rows = as_declared(query(order.sql), target)
-        made = session.writes.write(target, rows, partitions=replaced, is_small=is_small)
+    with named_versions(session, order) as named:
+        rows = as_declared(session.views.query(order.sql, named), target)
+        made = session.writes.write(target, rows, is_small=is_small(warehouse.files, order))
     return (
         TaskResult()
         if made is None
@@ -168,7 +138,7 @@ def analyze(session: EngineSession, order: Analyze) -> TaskResult:
     return TaskResult() if made is None else TaskResult(snapshot=made.snapshot.id, remark=made.remark)
 
 
-def _is_small(files: Files, order: Write) -> bool:
+def is_small(files: Files, order: Change) -> bool:
     """Whether the result of a query over the versions fits into this process."""
     rows, sizes = 0, 0
     for version in order.versions.values():
@@ -226,7 +196,8 @@ def _scan(session: EngineSession, order: Order, version: Version) -> Scan:
 
 def _opened(session: EngineSession, order: Order, name: str, scan: Scan) -> OpenedTable:
     use, reading = TableUse((name,)), Reading(order.table, name, "")
-    return opened_scan(session.natives, session.library, use, scan, reading, "root")
+    table = OpenedTable(use, reading.table, reading)
+    return opened_scan(session.natives, session.library, table, scan, "root")
 
 
 @contextmanager

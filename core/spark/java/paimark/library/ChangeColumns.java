@@ -2,6 +2,7 @@ package paimark.library;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.paimon.table.FileStoreTable;
@@ -48,6 +49,10 @@ final class ChangeColumns implements Serializable {
                 fields.add(whole.getField(own[i]));
             }
         }
+        if (isGrouped(table) && Arrays.asList(own).contains(FILE) && !names.contains(SpecialFields.ROW_ID.name())) {
+            names.add(SpecialFields.ROW_ID.name());
+            fields.add(SpecialFields.ROW_ID);
+        }
         read = new RowType(fields);
         shown = wanted;
         places = new int[own.length];
@@ -55,6 +60,11 @@ final class ChangeColumns implements Serializable {
             int ofFile = OF_FILE.indexOf(own[i]);
             places[i] = ofFile < 0 ? names.indexOf(own[i]) : names.size() + ofFile;
         }
+    }
+
+    /** Whether files have parts of rows: then {@link #FILE} names their group. */
+    static boolean isGrouped(FileStoreTable table) {
+        return table.coreOptions().dataEvolutionEnabled();
     }
 
     static boolean isTracked(FileStoreTable table) {
@@ -94,8 +104,7 @@ final class ChangeColumns implements Serializable {
         found.add(column(PLACE, DataTypes.LongType, false, null));
         found.add(column(KEPT, DataTypes.BooleanType, true, json(MetadataColumn.PRESERVE_ON_UPDATE, false)));
         if (isTracked(table)) {
-            found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true,
-                    json(MetadataColumn.PRESERVE_ON_REINSERT, true)));
+            found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true, null));
             // A row that is changed gets a new number from its commit.
             found.add(column(SpecialFields.SEQUENCE_NUMBER.name(), DataTypes.LongType, true,
                     json(MetadataColumn.PRESERVE_ON_UPDATE, false)));

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.SpecialFields;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.connector.distributions.Distribution;
@@ -61,6 +62,9 @@ final class ChangeWrite implements DeltaWriteBuilder, DeltaWrite, DeltaBatchWrit
     /** Rows of a key go to one task: several write to a bucket, and none of them compacts it. */
     @Override
     public Distribution requiredDistribution() {
+        if (isGrouped()) {
+            return Distributions.clustered(new Expression[] {FieldReference.column(ChangeColumns.FILE)});
+        }
         List<String> by = !table.primaryKeys().isEmpty() ? table.primaryKeys() : table.schema().bucketKeys();
         boolean writesNone = touched != null && touched.marks && command == Command.DELETE;
         if (table.bucketMode() == BucketMode.BUCKET_UNAWARE || by.isEmpty() || writesNone) {
@@ -81,9 +85,19 @@ final class ChangeWrite implements DeltaWriteBuilder, DeltaWrite, DeltaBatchWrit
         return isOne ? 1 : 0;
     }
 
+    /** Whether {@link GroupFiles} writes the rows. */
+    private boolean isGrouped() {
+        return touched != null && ChangeColumns.isGrouped(table);
+    }
+
     /** So that the writer sees whether two rows of a MERGE have one key. */
     @Override
     public SortOrder[] requiredOrdering() {
+        if (isGrouped()) {
+            return new SortOrder[] {
+                Expressions.sort(FieldReference.column(SpecialFields.ROW_ID.name()), SortDirection.ASCENDING)
+            };
+        }
         return command != Command.MERGE ? new SortOrder[0] : table.primaryKeys().stream()
                 .map(name -> Expressions.sort(FieldReference.column(name), SortDirection.ASCENDING))
                 .toArray(SortOrder[]::new);
@@ -115,6 +129,9 @@ final class ChangeWrite implements DeltaWriteBuilder, DeltaWrite, DeltaBatchWrit
         }
         if (touched != null && !touched.marks) {
             counts.deleted = touched.rows() - counts.kept - counts.updated;
+            if (isGrouped() && counts.deleted != 0) {
+                throw GroupFiles.rowsGo();
+            }
             if (counts.areNone()) {
                 // Files would be written again with the rows that they have.
                 abort(told);

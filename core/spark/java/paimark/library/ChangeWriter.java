@@ -27,6 +27,8 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
     private final RowWriter files;
     /** For rows that keep their tracked ids. */
     private RowWriter again;
+    /** For those of groups; null: there are none. */
+    private final GroupFiles groups;
     private final RowsForPaimon.OfRow after;
     private final RowsForPaimon.OfRow before;
     private final RowsForPaimon.OfRow kept;
@@ -38,6 +40,7 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
     private ChangeWriter(Factory of) {
         this.of = of;
         files = of.rows.createWriter(null);
+        groups = ChangeColumns.isGrouped(of.table) && of.metadata != null ? new GroupFiles(of.rows) : null;
         RowType type = of.table.rowType();
         List<String> given = Arrays.asList(of.schema.fieldNames()), old = new ArrayList<>();
         for (StructType each : Arrays.asList(of.ids, of.metadata)) {
@@ -73,21 +76,24 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
 
     @Override
     public void update(InternalRow metadata, InternalRow id, InternalRow given) throws IOException {
+        counts.updated++;
+        if (of.marks) {
+            mark(id);
+            keep(metadata, given);
+            return;
+        }
         before.of(metadata == null ? id : new JoinedRow(id, metadata)).setRowKind(RowKind.INSERT);
         after.of(given).setRowKind(RowKind.UPDATE_AFTER);
         requireOne(before);
         check.requireUpdated(before, after);
         files.put(after);
-        counts.updated++;
     }
 
     @Override
     public void delete(InternalRow metadata, InternalRow id) throws IOException {
         counts.deleted++;
         if (of.marks) {
-            boolean wide = of.table.coreOptions().deletionVectorBitmap64();
-            marked.computeIfAbsent(id.getUTF8String(0).toString(),
-                    file -> wide ? new Bitmap64DeletionVector() : new BitmapDeletionVector()).delete(id.getLong(1));
+            mark(id);
             return;
         }
         // The whole row: by its sequence fields it is no older than what it deletes, and changelogs show it.
@@ -98,12 +104,10 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         files.put(before);
     }
 
-    /** The new form of a row that {@link #delete} has marked. */
-    @Override
-    public void reinsert(InternalRow metadata, InternalRow given) throws IOException {
-        counts.deleted--;
-        counts.updated++;
-        keep(metadata, given);
+    private void mark(InternalRow id) {
+        boolean wide = of.table.coreOptions().deletionVectorBitmap64();
+        marked.computeIfAbsent(id.getUTF8String(0).toString(),
+                file -> wide ? new Bitmap64DeletionVector() : new BitmapDeletionVector()).delete(id.getLong(1));
     }
 
     /** A row that is added, or one of a file that is written again. */
@@ -131,6 +135,11 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
             files.put(after);
             return;
         }
+        if (groups != null) {
+            groups.put(metadata.getString(of.metadata.fieldIndex(ChangeColumns.FILE)),
+                    metadata.getLong(of.metadata.fieldIndex(SpecialFields.ROW_ID.name())), after.of(given));
+            return;
+        }
         if (again == null) {
             RowType tracked = SpecialFields.rowTypeWithRowTracking(of.table.rowType(), false, true);
             again = of.rows.createWriter(tracked);
@@ -143,6 +152,9 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         List<CommitMessage> messages = new ArrayList<>(((RowWriter.Told) files.commit()).messages);
         if (again != null) {
             messages.addAll(((RowWriter.Told) again.commit()).messages);
+        }
+        if (groups != null) {
+            messages.addAll(groups.commit());
         }
         Map<String, byte[]> vectors = new HashMap<>();
         marked.forEach((file, vector) -> vectors.put(file, DeletionVector.serializeToBytes(vector)));
@@ -157,6 +169,9 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
             if (again != null) {
                 again.abort();
             }
+            if (groups != null) {
+                groups.abort();
+            }
         }
     }
 
@@ -167,6 +182,9 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         } finally {
             if (again != null) {
                 again.close();
+            }
+            if (groups != null) {
+                groups.close();
             }
         }
     }

@@ -96,7 +96,8 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
             for (int i = 1; i < each.children().length; i++) {
                 names.add(String.valueOf(((Literal<?>) each.children()[i]).value()));
             }
-            splits = PackedSplits.ofFiles(splits).stream()
+            splits = ChangeColumns.isGrouped(table.table) ? RowGroups.only(splits, names)
+                    : PackedSplits.ofFiles(splits).stream()
                     .filter(split -> names.contains(((DataSplit) split).dataFiles().get(0).fileName()))
                     .collect(Collectors.toList());
         }
@@ -110,15 +111,17 @@ final class ChangedRows implements Scan, Batch, SupportsReportStatistics, Suppor
 
     @Override
     public PartitionReaderFactory createReaderFactory() {
-        return new Factory(table.table, columns, ofFiles);
+        return new Factory(table.table, columns, ofFiles,
+                ChangeColumns.isGrouped(table.table) ? new RowGroups(splits) : null);
     }
 
-    record Factory(FileStoreTable table, ChangeColumns columns, org.apache.paimon.predicate.Predicate condition)
-            implements PartitionReaderFactory {
+    /** {@code groups} is null where a row is in one file. */
+    record Factory(FileStoreTable table, ChangeColumns columns, org.apache.paimon.predicate.Predicate condition,
+            RowGroups groups) implements PartitionReaderFactory {
         @Override
         public PartitionReader<InternalRow> createReader(InputPartition partition) {
             List<Split> splits = ((PackedSplits) partition).splits();
-            return new PlacedRows(new SplitRows(table, columns.read, condition, false, splits), columns);
+            return new PlacedRows(new SplitRows(table, columns.read, condition, false, splits), columns, groups);
         }
     }
 

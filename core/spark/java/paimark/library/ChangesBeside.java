@@ -11,6 +11,7 @@ import org.apache.paimon.Snapshot;
 import org.apache.paimon.data.BinaryRow;
 import org.apache.paimon.io.DataFileMeta;
 import org.apache.paimon.manifest.ManifestEntry;
+import org.apache.paimon.partition.PartitionPredicate;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
@@ -41,8 +42,11 @@ final class ChangesBeside {
         looked = head;
     }
 
-    /** Whether the change, with these files of its own, may be committed on {@code now}. */
-    boolean mayStand(Snapshot now, List<CommitMessage> written) throws IOException {
+    /**
+     * Whether the change, with these files of its own, may be committed on {@code now}. {@code replaced} are partitions that
+     * it writes again, or null.
+     */
+    boolean mayStand(Snapshot now, List<CommitMessage> written, PartitionPredicate replaced) throws IOException {
         if (now.id() < head.id()) {
             return false;
         }
@@ -53,7 +57,7 @@ final class ChangesBeside {
             }
             for (long id = looked.id() + 1; id <= now.id(); id++) {
                 Snapshot each = at(id, now);
-                if (!mayStandOn(each, written)) {
+                if (replaced == null ? !mayStandOn(each, written) : !filesIn(each, replaced).isEmpty()) {
                     return false;
                 }
                 looked = each;
@@ -89,6 +93,11 @@ final class ChangesBeside {
             default:
                 return false;
         }
+    }
+
+    private List<ManifestEntry> filesIn(Snapshot later, PartitionPredicate partitions) {
+        return table.store().newScan().withSnapshot(later).withKind(ScanMode.DELTA).withPartitionFilter(partitions).plan()
+                .files();
     }
 
     /** The files of a commit that may have a key of a changed row, or had one. */

@@ -54,6 +54,8 @@ public final class Committing {
         /** Of a batch of a stream; the watermark may be null. */
         long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
         Long watermark;
+        /** The snapshot whose rows got other values under their ids; null: none did. */
+        Long rowsOf;
 
         Change(String user, List<CommitMessage> messages, Replacing replacing, NamedPartitions partitions,
                 String replaced) {
@@ -99,6 +101,7 @@ public final class Committing {
             // New files alone are in nobody's way, unless their partitions have another number of buckets: that of
             // postponed ones others may have settled on, and a fixed one stays until the rows are written again.
             boolean checks = table.bucketMode() == BucketMode.POSTPONE_MODE || hasRescaled();
+            commit.rowIdCheckConflict(change.rowsOf);
             commit.commit(new ManifestCommittable(identifier, watermark, change.messages), checks);
         } else if (change.partitions == null) {
             commit.overwritePartition(Map.of(), new ManifestCommittable(identifier, watermark, change.messages), Map.of());

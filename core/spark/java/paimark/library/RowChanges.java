@@ -25,8 +25,20 @@ final class RowChanges {
         if (!written.primaryKeys().isEmpty()) {
             return new ByKey(table, command);
         }
+        if (ChangeColumns.isGrouped(written)) {
+            requireNoIndex(table);
+        }
         return written.coreOptions().deletionVectorsEnabled()
                 ? new ByPlace(table, command) : new ByFile(table, command);
+    }
+
+    /** An index finds rows by their ids, which stay: it would find them by their old values. */
+    private static void requireNoIndex(ChangedTable table) {
+        if (table.state != null && table.state.indexManifest() != null && !table.rows.table.store()
+                .newIndexFileHandler().scan(table.state, each -> each.indexFile().globalIndexMeta() != null).isEmpty()) {
+            throw RefusedRow.of(table.name() + " has a global index, which would find rows by their old values."
+                    + " Drop it with the engine that made it, or by pypaimon: table.drop_global_index(column).");
+        }
     }
 
     private static NamedReference[] columns(List<String> names) {
@@ -102,11 +114,6 @@ final class RowChanges {
         @Override
         public NamedReference[] requiredMetadataAttributes() {
             return tracked(List.of());
-        }
-
-        @Override
-        public boolean representUpdateAsDeleteAndInsert() {
-            return true;
         }
     }
 

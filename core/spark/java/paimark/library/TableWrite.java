@@ -58,11 +58,11 @@ public final class TableWrite extends Uncommitted {
     private final String schema;
     private NamedPartitions partitions;
     private ChangeCounts counts = new ChangeCounts();
-    private LaterCommits later;
     private ChangesBeside beside;
     private long number = BatchWriteBuilder.COMMIT_IDENTIFIER;
     private Long watermark;
     private Statistics statistics;
+    private Long rowsOf;
 
     /**
      * {@code branch} may be null. {@code schema} and {@code known}, the newest snapshot, are records' JSON; the
@@ -84,18 +84,12 @@ public final class TableWrite extends Uncommitted {
         this.watermark = watermark;
     }
 
-    /** An overwrite replaces the partitions with these values; {@code rows} have some partition columns. */
+    /**
+     * An overwrite replaces the partitions with these values; {@code rows} have some partition columns, or none for the
+     * whole table.
+     */
     public void replace(Dataset<Row> rows) {
         partitions = new NamedPartitions(table.schema().logicalPartitionType(), rows);
-    }
-
-    /**
-     * As {@link #replace}, with the files that the partitions had in {@code head}: others may commit to other partitions.
-     * Without columns {@code rows} name the whole table.
-     */
-    public void replaceBeside(Dataset<Row> rows, String head) {
-        replace(rows);
-        later = new LaterCommits(head, partitions);
     }
 
     /** Write the rows of a query with the table's columns, by name; {@code isSmall}: in one task. */
@@ -140,7 +134,7 @@ public final class TableWrite extends Uncommitted {
         messages = all;
     }
 
-    /** Others may commit beside rows that are changed, but no row of the same key. */
+    /** Others may commit beside rows that are changed, but no row of the same key, nor to partitions that are replaced. */
     public void changeBeside() {
         beside = new ChangesBeside(table, Snapshot.fromJson(known));
     }
@@ -160,6 +154,9 @@ public final class TableWrite extends Uncommitted {
     void changed(List<CommitMessage> written, ChangeCounts rows) {
         add(written);
         counts = rows;
+        if (table.coreOptions().dataEvolutionEnabled() && rows.updated > 0) {
+            rowsOf = Snapshot.fromJson(known).id();
+        }
     }
 
     String user() {
@@ -222,19 +219,22 @@ public final class TableWrite extends Uncommitted {
     @Override
     Committing.Change change(String before) {
         Committing.Change change = new Committing.Change(user, messages, replacing, partitions,
-                later == null ? before : later.head().toJson());
+                beside == null ? before : known);
         change.statistics = statistics;
         change.number = number;
         change.watermark = watermark;
+        change.rowsOf = rowsOf;
         return change;
     }
 
     @Override
+    public boolean isEmpty() {
+        return super.isEmpty() && partitions == null;
+    }
+
+    @Override
     public boolean isOutrun(String now) throws IOException {
-        if (beside != null) {
-            return !beside.mayStand(Snapshot.fromJson(now), messages);
-        }
-        return later != null && !later.mayStay(table, Snapshot.fromJson(now));
+        return beside != null && !beside.mayStand(Snapshot.fromJson(now), messages, partitions);
     }
 
     /**
