@@ -19,6 +19,10 @@ from paimark.core.table.layout import CHANGELOG_PREFIX, MAIN, Root, TablePath, n
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.text import has_halves, whole_number
 
+# `Plan.lasting` of a plan that loses only a name, because something else keeps what has it.
+KEPT = "kept"
+_AGAIN = "Nothing was written: make a new plan."
+
 
 def text_argument(arguments: Mapping[str, object], name: str) -> str | None:
     """A text, or None when it was not given. Raises `UsageError`."""
@@ -75,14 +79,18 @@ def fingerprint(*parts: str | bytes) -> str:
     return digest.hexdigest()
 
 
-def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
-    """Raises `Refused` when the state differs from the one that the plan saw."""
+def require_unmoved(table: TablePath, plan: Plan, seen_now: str, what: str = "") -> None:
+    """Raises `Refused` when the state differs from the one that the plan saw: a branch's, or `what`'s."""
     if seen_now != plan.fingerprint:
         branch = plan.arguments.get("branch") or plan.arguments.get("into") or MAIN
-        raise Refused(
-            f"{branch} of {table.full_name} moved since the plan was made",
-            "Nothing was written: make a new plan.",
-        )
+        raise Refused(f"{what or branch} of {table.full_name} moved since the plan was made", _AGAIN)
+
+
+def require_kept(plan: Plan, what: str, *, is_kept: bool) -> None:
+    """Raises `Refused` for a plan with `KEPT` if nothing else keeps any more what goes with `what`."""
+    if plan.lasting == KEPT and not is_kept:
+        reason = f"{what} is the last now to keep what it loses: others did as well before"
+        raise Refused(reason, _AGAIN)
 
 
 def moved(table: TablePath, was: str, now: str, writer: Writer | None = None) -> Refused:

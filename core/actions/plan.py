@@ -145,7 +145,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     change: str = ""  # the kind of change, where that is not the action
     # the arguments as they were given, for the operation log and a redo
     request: dict[str, str | int | bool | None] = {}
-    lasting: str = ""  # fingerprint of what must stay though main goes on
+    # fingerprint of what must stay though main goes on; `kept` if something else must keep what goes
+    lasting: str = ""
     # the newest snapshot of main when the plan was made, or of the branch that becomes main: it may go on
     # from there
     main_at: Point | None = None

@@ -395,9 +395,7 @@ def _recover_claim(
             raise FileMissing(tag_path)
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
-        savepoint_claim.complete(
-            context, chosen, claim, None, progress, lambda each, _: log_finished(context, table, each)
-        )
+        savepoint_claim.complete(context, chosen, claim, None, progress, log_finished)
     except (Refused, Corrupt, NotFound) as error:
         progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
         savepoint_claim.undo(context, table, claim)

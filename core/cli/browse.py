@@ -8,7 +8,7 @@ from typing import Any
 import click
 import msgspec
 
-from paimark.core.cli.completing import BRANCH, TABLE
+from paimark.core.cli.completing import BRANCH, DATABASE, TABLE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import Count, local_time, narrate, print_rows
 from paimark.core.errors import PaimarkError, Unavailable
@@ -68,7 +68,7 @@ table_argument = click.argument("table", metavar="TABLE", type=TABLE)
 
 
 @click.command(cls=GlobalCommand)
-@click.argument("database", metavar="[DATABASE]", required=False)
+@click.argument("database", metavar="[DATABASE]", required=False, type=DATABASE)
 @click.option("--dropped", is_flag=True, help="Those in the trash, the newest first, with their ids.")
 @click.pass_context
 def tables(ctx: click.Context, database: str | None, dropped: bool) -> None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from paimark.core.actions.declared.kinds import Argument, Branch, Choice, FileName
+from paimark.core.actions.declared.kinds import Argument, Branch, Choice, FileName, Version
 from paimark.core.cli.options import global_options
 from paimark.core.errors import PaimarkError
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import MAIN, TablePath
 
 # Names that a shell takes as they are. A warehouse may be hostile: `$(rm x)` is never offered.
 _PLAIN = re.compile(r"[\w.@%+=/][\w.@%+=/-]*")
@@ -46,41 +47,72 @@ class ArgumentType(click.ParamType[Any]):
     ) -> list[CompletionItem]:
         if isinstance(self._argument, FileName):
             return [CompletionItem(incomplete, type="file")]
-        return _offered(self._names(ctx), incomplete)
+        return _offered(lambda: self._names(ctx), incomplete)
 
     def _names(self, ctx: click.Context) -> Iterator[str]:
         if isinstance(self._argument, Choice):
             yield from self._argument.among
             return
         from paimark.core.actions.names import known_names
-        from paimark.core.table.names import parse_table_name
 
-        # Click has given up at the option whose value is asked for: then what came before it is left over.
-        table = parse_table_name(str(ctx.params.get("table") or next(iter(ctx.args), "")))
         branch = ctx.params.get("action_branch")
-        yield from known_names(self._argument, _files(ctx), table, branch) or ()
+        yield from known_names(self._argument, _files(ctx), _table(ctx), branch) or ()
 
 
-class TableType(click.ParamType[Any]):
-    """A table of the warehouse."""
+class NamesType(click.ParamType[Any]):
+    """A text, for which a shell offers what there is."""
 
     name = "text"
+
+    def __init__(self, names: Callable[[click.Context], Iterable[str]]) -> None:
+        self._names = names
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        return _offered(self._names(ctx), incomplete)
-
-    def _names(self, ctx: click.Context) -> Iterator[str]:
-        from paimark.core.table.catalog import databases, tables
-
-        files = _files(ctx)
-        found: Iterator[TablePath] = (each for name in databases(files) for each in tables(files, name))
-        yield from (each.full_name for each in found)
+        return _offered(lambda: self._names(ctx), incomplete)
 
 
-TABLE = TableType()
-BRANCH = ArgumentType(Branch("branch"))
+def _databases(ctx: click.Context) -> Iterable[str]:
+    from paimark.core.table.catalog import databases
+
+    return databases(_files(ctx))
+
+
+def _tables(ctx: click.Context) -> Iterator[str]:
+    from paimark.core.table.catalog import tables
+
+    files = _files(ctx)
+    return (each.full_name for name in _databases(ctx) for each in tables(files, name))
+
+
+def _dropped(ctx: click.Context) -> Iterable[str]:
+    from paimark.core.table.trash import dropped_tables
+
+    files = _files(ctx)
+    found = (each.table.full_name for name in _databases(ctx) for each in dropped_tables(files, name))
+    return dict.fromkeys(found)
+
+
+def _versions(ctx: click.Context) -> Iterable[str]:
+    """The branches, and the tags of main: what has a name of the versions of `paimark diff`."""
+    from paimark.core.actions.names import known_names
+
+    files, table = _files(ctx), _table(ctx)
+    found = (known_names(each, files, table) or () for each in (Branch("branch"), Version("version")))
+    return chain([MAIN], *found)
+
+
+TABLE, DROPPED, DATABASE = NamesType(_tables), NamesType(_dropped), NamesType(_databases)
+BRANCH, VERSION = ArgumentType(Branch("branch")), NamesType(_versions)
+VERSION_OF_MAIN = ArgumentType(Version("version"))
+
+
+def _table(ctx: click.Context) -> TablePath:
+    from paimark.core.table.names import parse_table_name
+
+    # Click has given up at the option whose value is asked for: then what came before it is left over.
+    return parse_table_name(str(ctx.params.get("table") or next(iter(ctx.args), "")))
 
 
 def _files(ctx: click.Context) -> Files:
@@ -90,11 +122,11 @@ def _files(ctx: click.Context) -> Files:
     return open_files(settings.warehouse, settings.options)
 
 
-def _offered(names: Iterator[str], incomplete: str) -> list[CompletionItem]:
+def _offered(names: Callable[[], Iterable[str]], incomplete: str) -> list[CompletionItem]:
     """Nothing at all if they can't be read: a shell has no place for an error."""
     found: list[CompletionItem] = []
     try:
-        for each in names:
+        for each in names():
             name, _, more = each.partition(" ")
             if name.startswith(incomplete) and _PLAIN.fullmatch(name):
                 found.append(CompletionItem(name, help=more or None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ import click
 from click.core import ParameterSource
 
 from paimark.core.actions.declared.declaration import NOTE
-from paimark.core.config import Flags, Settings, load_settings
-from paimark.core.errors import UsageError
+from paimark.core.config import Flags, Settings, config_path, load_settings, read_config
+from paimark.core.errors import PaimarkError, UsageError
 
 
 @dataclass(slots=True)
@@ -66,13 +67,20 @@ def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
         setattr(options, name, value)
 
 
+def _contexts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Those that a shell offers; none if the config file can't be read."""
+    with suppress(PaimarkError):
+        return [name for name in read_config(config_path()).contexts if name.startswith(incomplete)]
+    return []
+
+
 def _option(*words: str, **settings: Any) -> click.Option:
     return click.Option(words, expose_value=False, callback=_remember, **settings)
 
 
 GLOBAL_OPTIONS: tuple[click.Option, ...] = (
     _option("--warehouse", metavar="URI", help="A path or a URI; else PAIMARK_WAREHOUSE or the config file."),
-    _option("--context", metavar="NAME", help="A context of the config file."),
+    _option("--context", metavar="NAME", help="A context of the config file.", shell_complete=_contexts),
     _option(
         "--option",
         "options",

@@ -27,11 +27,11 @@ from paimark.core.statements.row_statement import (
     size_of_entries,
 )
 from paimark.core.table.definition.file_sizes import unit_of
-from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.definition.kinds import COMPACT_FIRST
 from paimark.core.table.definition.row_changes import change_rules
 from paimark.core.table.manifests.files import unseen_files
 from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.manifests.row_ids import lacks_row_ids, without_ids
 from paimark.core.table.names import chosen_table
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.statement import Statement
@@ -48,7 +48,6 @@ _SUMMARIES = {
     "merge": "Update, delete and insert rows by those of another table.",
 }
 _LOST = {"delete": "{}", "update": "the old values of {}", "merge": "{}, or their old values"}
-_NEW_IDS = "INSERT OVERWRITE {0} SELECT * FROM {0} gives all rows new ones."
 _COUNTS = ("deleted", "updated", "inserted")
 
 
@@ -93,10 +92,8 @@ class RowChanges(RowStatement):
         records, size, files = size_of_entries(entries, unit)
         if not records or state.head is None:
             return Effects(headline, items=(nothing_lost("there are no rows yet"),))
-        if _lacks_row_ids(state.schema, entries):
-            reason = f"{self.table.full_name} has rows without an id, though row-tracking.enabled is true"
-            hint = f"A compaction by another engine left them. {_NEW_IDS.format(self.table.full_name)}"
-            return Effects(headline, refusals=(Refusal(reason, hint),))
+        if lacks_row_ids(state.schema, entries):
+            return Effects(headline, refusals=(Refusal(*without_ids(self.table.full_name)),))
         if not is_refused and any(unseen_files(context.files, self.table, state.schema, state.head.snapshot)):
             reason = f"{self.table.full_name} has rows that nobody sees before they are compacted"
             return Effects(headline, refusals=(Refusal(reason, COMPACT_FIRST),))
@@ -132,14 +129,6 @@ class RowChanges(RowStatement):
     def done(self, facts: Mapping[str, object]) -> str:
         said = facts.get("said")
         return f": {said}" if said else ""
-
-
-def _lacks_row_ids(schema: TableSchema, entries: Sequence[ManifestEntry]) -> bool:
-    """Whether ids of rows, which a change keeps, can't be read: a file has neither its first one nor all."""
-    return is_on(schema.options, "row-tracking.enabled") and any(
-        each.file.get("_FIRST_ROW_ID") is None and "_ROW_ID" not in (each.file.get("_WRITE_COLS") or ())
-        for each in entries
-    )
 
 
 def _lost(command: str, count: int, unit: str, most: str = "at most ") -> Item:

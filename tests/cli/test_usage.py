@@ -260,7 +260,7 @@ def test_characters_that_an_encoding_lacks_can_still_be_told_apart(
 
 
 def test_a_shell_completes_commands_options_and_values(
-    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The shell calls the program without any word: they are in its environment."""
 
@@ -291,6 +291,15 @@ def test_a_shell_completes_commands_options_and_values(
     assert follows("delete-tag", "shop.orders", "") == ["v2"]
     assert follows("rename-tag", "shop.orders", "--to", "x", "--name", "v") == ["v2"]
     assert follows("replace-main-branch", "shop.orders", "--layout", "p") == ["pointer"]
+    # Versions are branches and tags; a table can only be taken out of the trash if it is there.
+    assert follows("diff", "shop.orders", "") == ["main", "v2"]
+    assert follows("when", "shop.orders", "x", "--to", "") == ["v2"]
+    assert follows("sql", "--database", "") == follows("tables", "") == ["shop"]
+    assert follows("undrop", "sh") == []
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "paimark").mkdir()
+    (tmp_path / "paimark/config.toml").write_text('[contexts.lab]\nwarehouse = "/lake"\n')
+    assert follows("tables", "--context", "") == ["lab"]
     assert not any(follows("delete-tag", "shop.missing", ""))
     ran = program(environment={"_PAIMARK_COMPLETE": "zsh_source"})
     assert ran.code == 0 and "_PAIMARK_COMPLETE=zsh_complete" in ran.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -47,6 +48,10 @@ def start_java_server(
                 download(maven, each, jars)
 
     java, class_path = built([str(source)], get, fetched or repr(fetch), SPARK_JARS, directory)
+    # What the server adds to its class path.
+    own = directory / "classes"
+    own.mkdir()
+    class_path = os.pathsep.join([class_path, str(own)])
     command = [java, *SMALL, *options, "-cp", class_path, source.stem, str(directory), str(until)]
     return started(command, directory, log)
 

@@ -1,7 +1,7 @@
 """`make tables`: write the tables in docs/ that are made from the code.
 
 Those of fields in table-format.md are made from the comments on the fields of records, that of packages in
-architecture.md from their docstrings.
+architecture.md from their docstrings, and that of JSON in configuration.md from what commands print.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ from paimark.core.actions.change.owner import Owner
 from paimark.core.actions.merge.history import MergeEvent
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, Taken
 from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.cli import browse
+from paimark.core.cli.checks import check, space
+from paimark.core.cli.checks.doctor import Finding
+from paimark.core.cli.checks.verify import FindingRow
+from paimark.core.cli.query import diff, questions
 from paimark.core.config import ConfigFile, OwnCommand, WarehouseContext
+from paimark.core.space.report import SpaceRow
 from paimark.core.spark.streaming.commit_attempts import Attempt
 from paimark.core.spark.streaming.consumers import StreamConsumer
 from paimark.core.spark.streaming.offsets import StreamPosition
@@ -39,6 +45,7 @@ from paimark.core.table.lineage.edits import (
 from paimark.core.table.lineage.protected import Protected
 from paimark.core.table.operations import CheckResult, Group, Operation, Owed, StreamRun
 from paimark.core.table.records import Consumer, Point, Savepoint
+from paimark.core.table.system_tables import system_table
 
 _CHECKOUT = Path(__file__).parents[2]
 FORMAT, ARCHITECTURE = _CHECKOUT / "docs/table-format.md", _CHECKOUT / "docs/architecture.md"
@@ -83,6 +90,7 @@ _TYPES = {"Int": "integer", "Float": "number", "Str": "string", "Bool": "boolean
 _TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "array", "Literal": "string"}
 _TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:(?:\|.*\n)+(?:\n|\Z))?", re.M)
 _PACKAGES = re.compile(r"^<!-- packages -->\n\n(?:\|.*\n)*", re.M)
+_JSON = re.compile(r"^<!-- json -->\n\n(?:(?:\|.*\n)+\n)?", re.M)
 _HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
 
@@ -113,6 +121,33 @@ def with_packages(page: str) -> str:
     return _PACKAGES.sub(
         lambda _: f"<!-- packages -->\n\n| package | what it is for |\n|---|---|\n{rows}", page
     )
+
+
+def with_json(page: str) -> str:
+    """The page with the fields of the objects that each command prints with `--output json`."""
+    lists = {
+        "tables": browse.TABLE_COLUMNS,
+        "tables --dropped": browse.DROPPED_COLUMNS,
+        **{
+            name: [column.name for column in system_table(name).columns]
+            for name in ("snapshots", "savepoints", "branches", "tags", "schemas", "operations")
+        },
+        "when": questions.FOUND,
+        "when --all": questions.EACH,
+        "history": questions.CHANGES,
+        "blame": questions.COMMITS,
+        "holders": questions.HOLDERS,
+        "check": check.NAMES,
+        "diff, with a key": diff.KEYED,
+        "diff, without one": diff.COUNTED,
+        "diff --summary": diff.SUMMARY,
+        "space": SpaceRow.__struct_fields__,
+        "space --buckets": space.BUCKET_COLUMNS,
+        "verify": FindingRow._fields,
+        "doctor": Finding._fields,
+    }
+    rows = "".join(f"| `{name}` | {', '.join(fields)} |\n" for name, fields in lists.items())
+    return _JSON.sub(lambda _: f"<!-- json -->\n\n| command | fields |\n|---|---|\n{rows}\n", page)
 
 
 def _inits(top: Path) -> Iterator[Path]:
@@ -179,5 +214,5 @@ def _comment(lines: list[str], field: ast.AnnAssign) -> str:
 
 if __name__ == "__main__":
     FORMAT.write_text(with_fields(FORMAT.read_text()))
-    CONFIGURATION.write_text(with_fields(CONFIGURATION.read_text()))
+    CONFIGURATION.write_text(with_json(with_fields(CONFIGURATION.read_text())))
     ARCHITECTURE.write_text(with_packages(ARCHITECTURE.read_text()))

@@ -8,7 +8,7 @@ from pathlib import Path
 from paimark.core.actions.savepoints.auto_savepoint import OPTION
 from paimark.core.config import _VARIABLES
 from paimark.core.spark.launch.session_settings import DEFAULTS
-from tests.packaging.tables import with_fields
+from tests.packaging.tables import with_fields, with_json
 
 CHECKOUT = Path(__file__).parents[2]
 _PAGE = (CHECKOUT / "docs/configuration.md").read_text()
@@ -35,3 +35,7 @@ def test_the_page_says_what_holds_unless_it_is_set() -> None:
 
 def test_the_tables_of_the_config_file_are_made_from_the_code() -> None:
     assert with_fields(_PAGE) == _PAGE, "run `make tables`"
+
+
+def test_the_fields_of_json_are_on_the_page() -> None:
+    assert with_json(_PAGE) == _PAGE, "run `make tables`"

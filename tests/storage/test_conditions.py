@@ -49,14 +49,18 @@ def test_a_server_that_pretends_takes_no_file(server: PretendingServer, mode: Mo
     assert server.objects == {}
 
 
-@pytest.mark.parametrize("server", ["looks first"], indirect=True)
+@pytest.mark.parametrize(
+    ("server", "mode"),
+    [(mode, mode) for mode in ("looks first", "looks first to replace")],
+    indirect=["server"],
+)
 def test_a_server_that_writes_soon_after_it_looked_takes_no_file(
-    server: PretendingServer, is_long: bool
+    server: PretendingServer, mode: Mode, is_long: bool
 ) -> None:
     """Fewer rounds of fewer writers find nothing in one of six tries."""
     server.looks_seconds = 0.001
     for _ in range(8 if is_long else 2):
-        with pytest.raises(Refused, match=WHY["looks first"]):
+        with pytest.raises(Refused, match=WHY[mode]):
             open_files(address(), server.options()).create("t/a", b"x")
 
 

@@ -6,7 +6,7 @@ name back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,10 +29,12 @@ from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.checks import (
+    KEPT,
     changelog_refusals,
     feature_refusals,
     fingerprint,
     read_along,
+    require_kept,
     require_unmoved,
     required_text,
 )
@@ -101,6 +103,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed, released, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)
+    lost = [] if keeps else _lost(context, root, branch_state)
     retired = retired_name(context, name) if keeps else None
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
@@ -113,7 +116,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=seen(context, root, branch_state),
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         items=(
-            *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
+            *(_retired(name, retired or "") if keeps else lost),
             *end_unknown(context.files, root),
             *affected(context, root, branch_state),
             *(() if keeps else _reads(context, root)),
@@ -125,6 +128,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed_files=len(freed.files),
         freed_bytes=freed.size,
         undo=table.undo if keeps else "",
+        lasting="" if keeps or _loses_commits(lost) else KEPT,
     )
 
 
@@ -271,7 +275,11 @@ def find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState
 def as_planned(work: Work) -> tuple[Root, RootState | None]:
     """The branch that the plan names, with its state. Raises `Refused` when it moved since."""
     root, branch_state = find(work.context, work.table, str(work.plan.arguments["name"]))
-    require_unmoved(work.table, work.plan, seen(work.context, root, branch_state))
+    what = f"branch {root.label}"
+    require_unmoved(work.table, work.plan, seen(work.context, root, branch_state), what)
+    if work.plan.lasting == KEPT:
+        is_kept = not _loses_commits(_lost(work.context, root, branch_state))
+        require_kept(work.plan, f"{what} of {work.table.full_name}", is_kept=is_kept)
     return root, branch_state
 
 
@@ -398,6 +406,10 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
     were = "it was" if commits.number == 1 else "they were"
     text = f"{commits.said('its', unit, context.clock())}: {were} not merged into main"
     return [commits.item(text, "branch-commits-gone", unit), no_way]
+
+
+def _loses_commits(lost: Sequence[Item]) -> bool:
+    return any(each.kind == "loses" and each.is_grave for each in lost)
 
 
 def _unread(context: Context, root: Root) -> list[Item]:

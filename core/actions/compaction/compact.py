@@ -29,9 +29,12 @@ from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.commits import Landed, find_commit, overwritten
 from paimark.core.table.definition import kinds
+from paimark.core.table.definition.file_sizes import small_below
 from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.manifests.files import delta_facts
+from paimark.core.table.manifests.files import data_manifests, delta_facts, live_entries
+from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.manifests.row_ids import lacks_row_ids, without_ids
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot
 
@@ -180,8 +183,21 @@ def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
         yield Refusal(*NO_LIBRARY)
     if is_on(found.schema.options, "clustering.incremental"):
         yield Refusal(f"{name} is clustered as it grows, and files joined here would lose that", kinds.HINT)
+    is_tracked = is_on(found.schema.options, "row-tracking.enabled")
+    if is_tracked and not _is_empty(found) and lacks_row_ids(found.schema, _joined(context.files, found)):
+        yield Refusal(*without_ids(name))
     for each in kinds.compaction_refusals(found.schema):
         yield Refusal(f"{name} {each.reason}", each.hint)
+
+
+def _joined(files: Files, found: Survey) -> Iterator[ManifestEntry]:
+    """The files that may be joined, of a table without buckets."""
+    assert found.head is not None, "it has files"
+    table, small = found.root.table, small_below(found.schema)
+    for each in live_entries(files, table, data_manifests(files, table, found.head)):
+        is_chosen = found.partitions is None or each.facts.key.partition in found.partitions
+        if is_chosen and each.facts.size < small:
+            yield each
 
 
 def _touched(found: Survey) -> _Counted:

@@ -18,7 +18,13 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import written_by_others, written_later
-from paimark.core.actions.checks import feature_refusals, fingerprint, require_unmoved
+from paimark.core.actions.checks import (
+    KEPT,
+    feature_refusals,
+    fingerprint,
+    require_kept,
+    require_unmoved,
+)
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.release_pins import dependents
@@ -174,11 +180,16 @@ def plan_deletion(
             Step("check", "every root", "what else needs its files, read again before any goes"),
             *freed_steps(freed),
         ),
+        lasting=KEPT if freed.twin else "",
         cost=_cost(freed),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=freed.size,
     )
+
+
+def _named(target: DeletionTarget) -> str:
+    return f"savepoint {target.savepoint.id}" if target.savepoint else f"tag {target.tag_name}"
 
 
 def _where(files: Files, target: DeletionTarget) -> str:
@@ -348,7 +359,7 @@ class DeleteReference(Change[TargetState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         target, _ = cls.find(work)
-        require_unmoved(work.table, work.plan, target.fingerprint)
+        require_unmoved(work.table, work.plan, target.fingerprint, _named(target))
         return cls(work, target.state)
 
     @property
@@ -357,14 +368,16 @@ class DeleteReference(Change[TargetState]):
 
     @property
     def _what(self) -> str:
-        savepoint = self.state.savepoint
-        return f"tag {self.state.tag_name}" if savepoint is None else f"savepoint {savepoint['id']}"
+        return _named(self._target)
 
     def check(self, hold: Hold) -> None:
         # Counted first, because it may take minutes: the checks must still hold at the point of no return.
         self._count = counted_before(self.work, self._target.to_delete)
+        freed = self._count.freed()
         target, refusals = self.find(self.work)
-        require_unmoved(self.work.table, self.work.plan, target.fingerprint)
+        require_unmoved(self.work.table, self.work.plan, target.fingerprint, _named(target))
+        what = f"{_named(target)} of {self.work.table.full_name}"
+        require_kept(self.work.plan, what, is_kept=bool(freed.twin))
         raise_first(refusals)
 
     def finish(self, hold: Hold) -> None:

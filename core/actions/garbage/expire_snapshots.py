@@ -20,11 +20,13 @@ from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import written_by_others
 from paimark.core.actions.checks import (
+    KEPT,
     changelog_refusals,
     feature_refusals,
     fingerprint,
     integer_argument,
     newest_options,
+    require_kept,
     require_unmoved,
     text_argument,
 )
@@ -86,7 +88,6 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
     if not gone:
         held = _why_none(lineage, ids, rules, consumers, context.clock()) if ids else []
-        held = held or ([_kept_by(lineage, ids, rules)] if ids else [])
         return Plan(
             headline=f"No snapshot of {where} is to expire.",
             arguments=resolved,
@@ -96,6 +97,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     refusals = [*_end_refusals(files, root), *feature_refusals(files, root), *changelog_refusals(files, root)]
     to_delete, seen = _to_delete(files, root, gone)
     freed, repair = what_goes(context, table, to_delete, refusals)
+    lost = _lost(lineage, to_delete, end)
     return Plan(
         headline=f"Expire {_id_range(gone)} of {where}.",
         arguments=resolved,
@@ -108,7 +110,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("delete", _id_range(gone), "oldest first"),
         ),
         items=(
-            *_lost(lineage, to_delete, end),
+            *lost,
             final("The newest rows stay as they are"),
             *(Item("keeps", each) for each in _kept(lineage, gone, ids[-1], end)),
             *(Item("keeps", each) for each in _limits(lineage, ids, end, rules, consumers, context.clock())),
@@ -118,6 +120,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=freed.size,
+        lasting="" if any(each.is_grave for each in lost) else KEPT,
     )
 
 
@@ -301,7 +304,10 @@ def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
     """The number of snapshots to delete. Raises `Refused` when the table differs from the plan."""
     ids = Lineage(files, root).snapshot_ids()
     gone = ids[: bisect_left(ids, end)]
-    require_unmoved(root.table, plan, _to_delete(files, root, gone)[1])
+    to_delete, seen = _to_delete(files, root, gone)
+    require_unmoved(root.table, plan, seen)
+    is_kept = not _kept_by_none(Lineage(files, root), to_delete)
+    require_kept(plan, f"{root.label} of {plan.table}", is_kept=is_kept)
     consumer = smallest_consumer(files, root)
     if len(gone) == len(ids) or (consumer is not None and consumer < end):
         raise Refused(
@@ -409,7 +415,8 @@ def _why_none(
 ) -> list[str]:
     if rules.at_least >= _FOREVER:
         return ["every snapshot, by the branch's own options: give --retain-last or --older-than"]
-    return _limits(lineage, ids, ids[0], rules, consumers, now_ms) if ids else []
+    held = _limits(lineage, ids, ids[0], rules, consumers, now_ms)
+    return held or [_kept_by(lineage, ids, rules)]
 
 
 def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
@@ -425,8 +432,7 @@ def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
 
 def _lost(lineage: Lineage, to_delete: ToDelete, end: int) -> list[Item]:
     """The versions that no tag of the root keeps."""
-    kept = {commit_key(tag) for name, tag in lineage.tags() if not is_of_read(name)}
-    lost = [each for each in to_delete.records if commit_key(each) not in kept]
+    lost = _kept_by_none(lineage, to_delete)
     if not lost:
         return [nothing_lost("tags keep each of these versions")]
     first, last = lost[0].time_millis, lost[-1].time_millis
@@ -437,6 +443,11 @@ def _lost(lineage: Lineage, to_delete: ToDelete, end: int) -> list[Item]:
         f"snapshot {end} ({minute(begins)})"
     )
     return [Item("loses", text, "version-gone", is_grave=True, count=len(lost), unit="versions", newest=last)]
+
+
+def _kept_by_none(lineage: Lineage, to_delete: ToDelete) -> list[Snapshot]:
+    kept = {commit_key(tag) for name, tag in lineage.tags() if not is_of_read(name)}
+    return [each for each in to_delete.records if commit_key(each) not in kept]
 
 
 def _kept(lineage: Lineage, gone: Sequence[int], newest: int, end: int) -> list[str]:

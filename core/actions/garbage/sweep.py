@@ -109,7 +109,8 @@ def _remove(
         gone = sweep.run()
         removed += gone
         hold.note(part + done)
-        progress(f"deleted {counted(gone.files, _NOUNS[kind])} ({size(gone.size)})")
+        if gone.files:
+            progress(f"deleted {counted(gone.files, _NOUNS[kind])} ({size(gone.size)})")
         for why, number in sweep.kept.items():
             progress(Remark(f"kept {counted(number, _NOUNS[kind])} that nothing needs: {why}"))
         if kind == "data":

@@ -121,9 +121,6 @@ class MergeRows(_Merge):
         is_chosen = "resolve" in self.work.plan.arguments
         return is_same_branch and is_same_base and not is_chosen
 
-    def record(self, hold: Hold) -> None:
-        record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
-
     def how_it_ended(self, made: Point) -> str:
         return "" if self.has_moved else f": {self.place} had every row of it, or keeps its own"
 

@@ -102,6 +102,9 @@ class RewriteByBranch(RewriteMain[MergeState]):
         """The survey on main as it is now."""
         return replace(self.survey(start.head.snapshot), start=start)
 
+    def record(self, hold: Hold) -> None:
+        record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
+
     def take_back(self, hold: Hold) -> None:
         new, earlier = self.state.new_schemas, self.state.schema.encode()
         # A job may have opened main with a schema, and commit with it: without the file, no engine could read

@@ -25,6 +25,7 @@ from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
+    comparing_refusals,
     rewriting_refusals,
     run_query,
     version_of,
@@ -35,7 +36,7 @@ from paimark.core.figures import counted
 from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import COMMON, GONE, Version
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import WHOLE, ColumnType, unordered_part
+from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
@@ -178,9 +179,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     name = start.root.table.full_name
     refusals = rewriting_refusals(context, survey.target)
     refusals += [Refusal(f"{name} {each.reason}", each.hint) for each in merging_refusals(schema)]
-    if part := next(filter(None, (unordered_part(field.type) for field in schema.fields)), ""):
-        reason = f"{name} has a {part} column, and Spark can't compare its values"
-        refusals.append(Refusal(reason, "Replace main instead."))
+    refusals += comparing_refusals(survey.target, "Replace main instead.")
     engine = merge_engine(schema.options)
     if schema.primary_keys and engine != "deduplicate":
         refusals.append(

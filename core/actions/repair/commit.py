@@ -19,13 +19,17 @@ from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.merge.sql import CHANGED, CONFLICT
 from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.deciding import Example, Found, KeyedRepair, decision
-from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, writing_refusals
+from paimark.core.actions.rewrite.spark_rewrite import (
+    RewriteBase,
+    comparing_refusals,
+    run_query,
+    writing_refusals,
+)
 from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import Refused
 from paimark.core.spark.protocol import Repair
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.column_types import unordered_part
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.row_changes import all_change_rules
 from paimark.core.table.layout import TablePath
@@ -190,10 +194,7 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
         reason = "merges rows of a key by partial-update, so a NULL of then would not replace a value of now"
         rules[reason] = "Write those rows yourself, or roll back the whole table."
     refusals += [Refusal(f"{table.full_name} {reason}", hint) for reason, hint in rules.items()]
-    if part := next(filter(None, (unordered_part(field.type) for field in schema.fields)), ""):
-        reason = f"{table.full_name} has a {part} column, and Spark can't compare its values"
-        refusals.append(Refusal(reason, "Roll back instead."))
-    return refusals
+    return [*refusals, *comparing_refusals(start, "Roll back instead.")]
 
 
 def look_at_keys(context: Context, repair: KeyedRepair) -> Looked:

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Self
 
 from paimark.core.actions.change.change import Done, Work
-from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import integer_argument
 from paimark.core.actions.context import Context
-from paimark.core.actions.merge.journal import RewriteByBranch, record_merge, state_of
+from paimark.core.actions.merge.journal import RewriteByBranch, state_of
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.rewrite.columns import column_refusals, columns_change, columns_lost
@@ -110,9 +109,6 @@ class OverwriteMain(RewriteByBranch):
 
     def may_follow(self, start: RewriteBase) -> bool:
         return not is_checked(self.work.plan)
-
-    def record(self, hold: Hold) -> None:
-        record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
 
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved

@@ -17,6 +17,7 @@ from paimark.core.actions.change.late_requests import left_if_late
 from paimark.core.actions.change.owner import Owner, running, this_process
 from paimark.core.actions.checks import not_undone, undone_on_failure
 from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Plan
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_whole
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
@@ -67,12 +68,13 @@ class Claim(Record, frozen=True, kw_only=True):
     created_by: str  # as in the savepoint
     owner: Owner  # the process that makes it
     group: Group | None = None  # which part of a change of many it is: a [group](#operation-log)
-    message: str | None = None  # for the log, as in an [operation](#operation-log)
+    redoes: str | None = None  # as in an [operation](#operation-log)
+    message: str | None = None  # likewise
     author: str | None = None  # likewise
 
 
 # Called after a savepoint is written and before its claim goes, so that a recovery calls it too.
-Made = Callable[[Claim, Savepoint], None]
+Made = Callable[[Context, TablePath, Claim], None]
 
 
 def claimed_ids(context: Context, table: TablePath) -> list[int]:
@@ -98,7 +100,7 @@ def claim_and_tag(
     token: str,
     comment: str | None,
     created_by: CreatedBy,
-    group: Group | None = None,
+    plan: Plan | None,
 ) -> Claim:
     """Claim the next id and write its tag. Concurrent processes get different ids."""
     files, table = context.files, chosen.root.table
@@ -114,7 +116,8 @@ def claim_and_tag(
             comment=comment,
             created_by=created_by,
             owner=this_process(context),
-            group=group,
+            group=None if plan is None else plan.group,
+            redoes=None if plan is None else plan.redoes,
             message=context.note.message or None,
             author=context.note.author or None,
         )
@@ -146,10 +149,11 @@ def save(
     created_by: CreatedBy,
     progress: Progress,
     tagged: Callable[[Claim], None] = lambda claim: None,
-    made: Made = lambda claim, savepoint: None,
-    group: Group | None = None,
+    made: Made = lambda context, table, claim: None,
+    plan: Plan | None = None,
 ) -> Savepoint:
     """Make a savepoint of the snapshot. Any error takes it back, also one of `tagged`, called after the tag.
+    `plan` is that of an operation of its own.
 
     If only its tag keeps the snapshot by then, the claim stays for `recover`. Raises `SnapshotLost`, and
     `Refused`.
@@ -157,7 +161,7 @@ def save(
     table, token = chosen.root.table, new_token()
     needed = require_whole(context, chosen, progress)
     with running(context, table, token):
-        claim = claim_and_tag(context, chosen, token, comment, created_by, group)
+        claim = claim_and_tag(context, chosen, token, comment, created_by, plan)
         leaves = _left_if_needed(context, chosen, claim)
         with undone_on_failure(table, lambda: undo(context, table, claim), leaves):
             tagged(claim)
@@ -200,7 +204,7 @@ def complete(
             "Look at the table before you try again.",
         )
     files.create(table.savepoint(claim.id), savepoint.to_json())
-    made(claim, savepoint)
+    made(context, table, claim)
     close(context, table, claim)
     progress(f"wrote savepoint {claim.id}")
     return savepoint

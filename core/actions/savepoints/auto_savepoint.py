@@ -216,10 +216,8 @@ def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savep
             raise _Beaten
         progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
 
-    def made(claim: savepoint_claim.Claim, savepoint: Savepoint) -> None:
-        create_savepoint.log_interval(context, chosen.root.table, claim)
-
-    return savepoint_claim.save(context, chosen, None, "interval", progress, tagged, made)
+    logs = create_savepoint.log_finished
+    return savepoint_claim.save(context, chosen, None, "interval", progress, tagged, logs)
 
 
 def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool:

@@ -113,66 +113,43 @@ def require_not_applied(context: Context, plan: Plan) -> None:
 
 
 def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
-    """Log a savepoint that another process made, if that process did not; before its claim goes.
+    """Log a savepoint that is whole, before its claim goes. Idempotent.
 
-    One that keeps main before a change is in the log of that change.
+    One that keeps main before a change is in the log of that change. An undo leaves one that was due: a
+    person means what was done by hand.
     """
-    if claim.created_by == "interval":
-        log_interval(context, table, claim)
-    if claim.created_by != "manual":
+    if claim.created_by == "safety":
         return
     savepoint = Savepoint.from_path(context.files, table.savepoint(claim.id))
-    asked = {"snapshot": claim.snapshot_id, "branch": claim.root, "comment": claim.comment}
-    plan = Plan(headline="", action=ACTION, arguments=asked, request=asked, group=claim.group)
-    note = Note(claim.message or "", claim.author or "")
-    _log(context, table, plan.noted(note), savepoint, claim)
-
-
-def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
-    """Log a savepoint that was due. An undo leaves it: a person means what was done by hand."""
-    savepoint = Savepoint.from_path(context.files, table.savepoint(claim.id))
-    asked: dict[str, str | int | bool | None] = {"branch": claim.root}
-    deletion = f"paimark delete-savepoint {table.word} --id {claim.id}"
-    log(
-        context,
-        table,
-        Plan(headline="", action="auto-savepoint", arguments=asked, request=asked),
-        _message(table, savepoint),
-        snapshot=claim.snapshot_id,
-        token=claim.token,
-        no_way_back=f"it was made because it was due. To delete it: `{deletion}`",
-    )
+    message, made_in = _message(table, savepoint), {"branch": claim.root}
+    logged = partial(log, context, table, snapshot=claim.snapshot_id, token=claim.token)
+    if claim.created_by == "interval":
+        why = "it was made because it was due. To delete it"
+        deletion = f"paimark delete-savepoint {table.word} --id {claim.id}"
+        due = Plan(headline="", arguments={}, action="auto-savepoint", request={**made_in})
+        logged(due, message, no_way_back=f"{why}: `{deletion}`")
+        return
+    plan = Plan(
+        headline="",
+        arguments={},
+        action=ACTION,
+        request={**made_in, "comment": claim.comment},
+        group=claim.group,
+        redoes=claim.redoes,
+    ).noted(Note(claim.message or "", claim.author or ""))
+    logged(plan, message, edit=partial(made, context.files, table, "savepoint", str(claim.id)))
 
 
 def _message(table: TablePath, savepoint: Savepoint) -> str:
     return f"Saved snapshot {savepoint.saved_snapshot_id} of {table.full_name} as savepoint {savepoint.id}"
 
 
-def _log(
-    context: Context, table: TablePath, plan: Plan, savepoint: Savepoint, claim: savepoint_claim.Claim
-) -> None:
-    log(
-        context,
-        table,
-        plan,
-        _message(table, savepoint),
-        edit=partial(made, context.files, table, "savepoint", str(claim.id)),
-        snapshot=claim.snapshot_id,
-        token=claim.token,
-    )
-
-
 def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progress) -> Savepoint:
-    table = chosen.root.table
-
     def tagged(claim: savepoint_claim.Claim) -> None:
         progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
 
-    def made(claim: savepoint_claim.Claim, savepoint: Savepoint) -> None:
-        _log(context, table, plan, savepoint, claim)
-
     comment = text_argument(plan.arguments, "comment")
-    return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged, made, plan.group)
+    return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged, log_finished, plan)
 
 
 def _version(files: Files, chosen: ChosenSnapshot) -> str:

@@ -239,7 +239,7 @@ def _as_planned(work: Work) -> _TagToRename:
         renaming = _find_tag(work.files, work.table, name, to, branch)
     except NotFound:
         renaming = None
-    require_unmoved(work.table, work.plan, renaming.fingerprint if renaming else "")
+    require_unmoved(work.table, work.plan, renaming.fingerprint if renaming else "", f"tag {name}")
     assert renaming is not None
     return renaming
 

@@ -29,7 +29,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
 from paimark.core.actions.protection_guard import leaving
 from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import drop_copies
@@ -81,7 +81,9 @@ class Reversal:
 def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
     """Raises `Refused` when the undo is no longer possible, and `Corrupt`."""
     reversal = _find(context.files, table, operation)
-    main = reversal.main
+    main, archive = reversal.main, reversal.archive
+    staying = Lineage(context.files, reversal.previous.root).tag_names()
+    gone = () if archive is None else (Taken("root", archive.label),)
     return Plan(
         change="undo-replacement",
         headline=f"Make main of {table.full_name} what it was before.",
@@ -91,7 +93,7 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
         items=tuple(_items(context, reversal)),
         phrase=main.root.label,
         cost="no data file",
-        takes=leaving(context.files, main.root, Lineage(context.files, reversal.previous.root).tag_names()),
+        takes=(*leaving(context.files, main.root, staying), *gone),
         refusals=tuple(_refusals(context, reversal)),
     )
 

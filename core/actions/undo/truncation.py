@@ -18,7 +18,8 @@ from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge.fast_forward import append_between, has_appended, will_reach
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
+from paimark.core.actions.protection_guard import OF_MAIN
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
@@ -78,6 +79,7 @@ def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
         ),
         items=(nothing_lost("main has no commit since"), Item("keeps", lowered(_kept(cut)))),
         cost="no data file",
+        takes=(OF_MAIN, Taken("root", cut.archive.label)),
         refusals=tuple(_refusals(context, restoring)),
     )
 

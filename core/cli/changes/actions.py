@@ -19,14 +19,14 @@ import msgspec
 
 from paimark.core.actions.context import Context, context_of
 from paimark.core.actions.declared.declarations import DECLARED
-from paimark.core.actions.declared.kinds import Argument
+from paimark.core.actions.declared.kinds import Argument, DroppedId
 from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import ACTIONS, Action, action
 from paimark.core.actions.savepoints.create_savepoint import require_not_applied
 from paimark.core.cli.changes.conflicts import CONFLICT_OPTIONS, only_looks
-from paimark.core.cli.completing import TABLE, ArgumentType
+from paimark.core.cli.completing import DROPPED, TABLE, ArgumentType
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options, takes_note
 from paimark.core.cli.output import narrate, show
 from paimark.core.cli.plans import (
@@ -77,7 +77,10 @@ def help_of(name: str) -> str:
 
 def params_of(action: Action) -> list[click.Parameter]:
     """The table, and one option per argument. Values of a required repeatable one may follow the table."""
-    params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE", type=TABLE)]
+    is_dropped = any(isinstance(each, DroppedId) for each in action.arguments)
+    params: list[click.Parameter] = [
+        click.Argument(["table"], metavar="TABLE", type=DROPPED if is_dropped else TABLE)
+    ]
     for each in action.arguments:
         if each.many and each.required:
             metavar = f"[{each.name.upper()}]..."

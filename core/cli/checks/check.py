@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from paimark.core.actions.row_checks.checking import check_version
-from paimark.core.cli.completing import TABLE
+from paimark.core.cli.completing import TABLE, VERSION
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import print_rows, show
 from paimark.core.cli.query.answering import asking
@@ -14,13 +14,13 @@ from paimark.core.table.operations import CheckResult, checks_said
 
 # The exit code when a check fails.
 FAILS = 4
-_NAMES = ("name", "result", "rows", "first")
+NAMES = ("name", "result", "rows", "first")
 _INKS = {"fails": "red", "warns": "yellow"}
 
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
-@click.argument("version", metavar="[VERSION]", required=False)
+@click.argument("version", metavar="[VERSION]", required=False, type=VERSION)
 @click.option("--check", "file", metavar="FILE", help="The checks; else the table's own file of them.")
 @click.pass_context
 def check(ctx: click.Context, table: str, version: str | None, file: str | None) -> int:
@@ -57,7 +57,7 @@ def check(ctx: click.Context, table: str, version: str | None, file: str | None)
                 _show(each)
     if options.as_json:
         rows = [(each.name, each.verdict, each.rows, list(each.first)) for each in results]
-        print_rows(options, _NAMES, rows)
+        print_rows(options, NAMES, rows)
     narrator.say(f"{path.full_name}, {label}: {checks_said(results)}")
     return FAILS if any(each.stops for each in results) else 0
 

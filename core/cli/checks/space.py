@@ -16,7 +16,7 @@ from paimark.core.space.report import BucketRow, SpaceRow, bucket_sentence, sent
 from paimark.core.space.space import space as look
 
 _COLUMNS = ("kind", "name", "branch", "files", "bytes", "alone_files", "alone_bytes", "is_part")
-_BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
+BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")
 _SIZES, _COUNTS = ("bytes", "alone_bytes"), ("files", "alone_files", "small", "level_0")
 
 
@@ -37,7 +37,7 @@ def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> 
     report = look(*looking_at(options, table), branch, narrator.wait)
     narrator.clear()
     if buckets:
-        _print(options, _BUCKET_COLUMNS, report.buckets)
+        _print(options, BUCKET_COLUMNS, report.buckets)
         narrator.say(bucket_sentence(report))
     else:
         _print(options, SpaceRow.__struct_fields__ if options.as_json else _COLUMNS, report.rows)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from paimark.core.arrow_values import column_values
-from paimark.core.cli.completing import TABLE
+from paimark.core.cli.completing import TABLE, VERSION
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.query.answering import (
@@ -37,8 +37,8 @@ from paimark.core.travel.diff.versions import find_version, parse_version
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
-@click.argument("old", metavar="A")
-@click.argument("new", metavar="B")
+@click.argument("old", metavar="A", type=VERSION)
+@click.argument("new", metavar="B", type=VERSION)
 @click.option(
     "--keys", multiple=True, metavar="A,B", help="Columns that identify a row; else the primary key."
 )
@@ -153,8 +153,9 @@ def _rows(events: Iterator[Event], narrator: Narrator | None = None) -> list[tup
     return rows
 
 
-_KEYED = ("change", "key", "changes", "old", "new")
-_COUNTED = ("change", "times", "row")
+KEYED = ("change", "key", "changes", "old", "new")
+COUNTED = ("change", "times", "row")
+SUMMARY = ("change", "column", "rows")
 
 
 class PrintedDifference(RowSink):
@@ -166,7 +167,7 @@ class PrintedDifference(RowSink):
         keys = [pair.name for pair in difference.keys]
         names = ["change", *keys, "changes"] if keys else ["change", "times", "row"]
         if self._as_json:
-            names = list(_KEYED if keys else _COUNTED)
+            names = list(KEYED if keys else COUNTED)
         self._rows = row_writer(options, names, null="NULL")
 
     def add(self, batch: Batch) -> None:
@@ -188,7 +189,7 @@ def print_summary(options: GlobalOptions, difference: Difference, totals: Totals
         (change, None, totals.changes.get(change, 0)) for change in difference.changes
     ]
     rows += [("changed", name, count) for name, count in columns_changed(difference, totals)]
-    print_rows(options, ["change", "column", "rows"], rows)
+    print_rows(options, SUMMARY, rows)
 
 
 def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:

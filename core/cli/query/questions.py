@@ -8,7 +8,7 @@ from itertools import islice
 import click
 import msgspec
 
-from paimark.core.cli.completing import TABLE
+from paimark.core.cli.completing import BRANCH, TABLE, VERSION_OF_MAIN
 from paimark.core.cli.options import GlobalCommand, global_options
 from paimark.core.cli.output import local_time, print_rows, row_writer, show
 from paimark.core.cli.query.answering import asking
@@ -19,21 +19,23 @@ from paimark.core.statements.questions.holders import Holders, sentence
 from paimark.core.statements.questions.when import When, sentences
 from paimark.core.travel.when import Count
 
-_EACH = ("snapshot_id", "version", "time_millis", "rows")
+# What is printed as JSON, and what for people.
+EACH = ("snapshot_id", "version", "time_millis", "rows")
 _EACH_SHOWN = ("snapshot_id", "version", "time", "rows")
-_FOUND = (*_EACH, "before_snapshot_id", "before_version", "expired_between")
-_HOLDERS = ("what", "name", "snapshot_id", "rows")
-_COMMITS = ("key", "snapshot_id", "version", "time_millis", "commit_user")
+FOUND = (*EACH, "before_snapshot_id", "before_version", "expired_between")
+_HOLDERS_SHOWN = ("what", "name", "snapshot_id", "rows")
+HOLDERS = (*_HOLDERS_SHOWN, "commands")
+COMMITS = ("key", "snapshot_id", "version", "time_millis", "commit_user")
 _COMMITS_SHOWN = ("key", "version", "time", "writer")
-_CHANGES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "old", "new", "before_version")
+CHANGES = ("snapshot_id", "version", "time_millis", "commit_user", "change", "old", "new", "before_version")
 
 
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
 @click.argument("condition", metavar="CONDITION")
-@click.option("--branch", metavar="NAME", help="Search this branch; main when not given.")
-@click.option("--from", "old", metavar="V", help="The oldest version to look at.")
-@click.option("--to", "new", metavar="V", help="The newest version to look at.")
+@click.option("--branch", metavar="NAME", type=BRANCH, help="Search this branch; main when not given.")
+@click.option("--from", "old", metavar="V", type=VERSION_OF_MAIN, help="The oldest version to look at.")
+@click.option("--to", "new", metavar="V", type=VERSION_OF_MAIN, help="The newest version to look at.")
 @click.option("--all", "every", is_flag=True, help="Count each version, instead of a binary search.")
 @click.pass_context
 def when(
@@ -59,7 +61,7 @@ def when(
     with asking(options, table) as (context, path, narrator):
         search = When(context, path, branch, condition, old, new)
         if every:
-            writer = row_writer(options, _EACH if options.as_json else _EACH_SHOWN)
+            writer = row_writer(options, EACH if options.as_json else _EACH_SHOWN)
             for each in search.every(narrator.wait):
                 narrator.clear()
                 number, name, time, rows = _count_row(each)
@@ -69,7 +71,7 @@ def when(
         found = search.find(narrator.wait, lambda each: narrator.say(_told(each)))
     if options.as_json:
         before = (None, None) if found.before is None else _count_row(found.before)[:2]
-        print_rows(options, _FOUND, [(*_count_row(found.first), *before, found.gone)])
+        print_rows(options, FOUND, [(*_count_row(found.first), *before, found.gone)])
         return
     for line in sentences(found, condition, path, context.clock()):
         show(line)
@@ -104,9 +106,11 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
         found = list(search.find(narrator.wait))
     rows = [(each.what, each.name, each.snapshot_id, each.rows, list(each.commands)) for each in found]
     if options.as_json:
-        print_rows(options, (*_HOLDERS, "commands"), rows)
+        print_rows(options, HOLDERS, rows)
         return
-    print_rows(options, _HOLDERS, [row[:-1] for row, each in zip(rows, found, strict=True) if each.rows])
+    print_rows(
+        options, _HOLDERS_SHOWN, [row[:-1] for row, each in zip(rows, found, strict=True) if each.rows]
+    )
     show(sentence(len(found), path))
     for command in (command for each in found for command in each.commands):
         show(f"  {command}")
@@ -117,7 +121,7 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
 @click.option("--where", metavar="CONDITION", help="Which of the current rows, as after WHERE.")
 @click.option("--partition", metavar="TEXT", help="Or those of partitions: day=2026-05-01.")
 @click.option("--keys", metavar="TEXT", help="Or of keys: 42,43; JSON; @FILE with one a line.")
-@click.option("--branch", metavar="NAME", help="Look at this branch; main when not given.")
+@click.option("--branch", metavar="NAME", type=BRANCH, help="Look at this branch; main when not given.")
 @click.pass_context
 def blame(
     ctx: click.Context,
@@ -136,7 +140,7 @@ def blame(
     newest 200 of them, and only as far as no snapshot between has expired.
     """
     options = global_options(ctx)
-    columns = _COMMITS if options.as_json else _COMMITS_SHOWN
+    columns = COMMITS if options.as_json else _COMMITS_SHOWN
     told = list[tuple[object, ...]]()
     unknown = 0
     with asking(options, table) as (context, path, narrator):
@@ -161,7 +165,7 @@ def blame(
 @click.command(cls=GlobalCommand)
 @click.argument("table", metavar="TABLE", type=TABLE)
 @click.option("--key", "key", metavar="C=V", multiple=True, required=True, help="A column and its value.")
-@click.option("--branch", metavar="NAME", help="Look at this branch; main when not given.")
+@click.option("--branch", metavar="NAME", type=BRANCH, help="Look at this branch; main when not given.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N newest changes; all else.")
 @click.pass_context
 def history(
@@ -177,7 +181,7 @@ def history(
     between which it came.
     """
     options = global_options(ctx)
-    writer = row_writer(options, _CHANGES) if options.as_json else None
+    writer = row_writer(options, CHANGES) if options.as_json else None
     with asking(options, table) as (context, path, narrator):
         found = 0
         for change in islice(

@@ -14,6 +14,7 @@ import click
 
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
+from paimark.core.cli.completing import DATABASE
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options, takes_note
 from paimark.core.cli.output import give_up, narrate
 from paimark.core.cli.plans import confirm, require_terminal, require_writable, say_plan, terminal_width
@@ -50,7 +51,9 @@ _FOR_SESSION = (
 @click.argument("statement", metavar="[SQL]", required=False)
 @click.option("-f", "--file", metavar="FILE", help="Read the statements from a file; - is stdin.")
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows of each statement.")
-@click.option("--database", metavar="NAME", help="The database of tables that are named without one.")
+@click.option(
+    "--database", metavar="NAME", type=DATABASE, help="The database of tables that are named without one."
+)
 @click.option("-o", "out", metavar="FILE", help="Write the rows to FILE.csv, .json, .parquet or .arrow.")
 @takes_note
 @click.pass_context

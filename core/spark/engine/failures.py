@@ -57,6 +57,21 @@ _SENTENCES = {
         "Let the source have one row for each: by GROUP BY, or by row_number() OVER (...) = 1.",
     ),
 }
+# So with what Spark says between its own words.
+_WORDED = {
+    "EXCEED_LIMIT_LENGTH": (
+        re.compile(r"limitation: (\d+)"),
+        "A text is longer than the {} characters that its column holds",
+        "Shorten it in the statement, as left(text, {}) does.",
+    ),
+    "NOT_NULL_ASSERT_VIOLATION": (
+        re.compile(r"field:\s+(\w+)"),
+        "Column {} may not be null",
+        "Give every row a value.",
+    ),
+}
+# Of a statement that changes rows Spark knows no name of the table here.
+_NO_NAME = "Cannot write incompatible data for the table ``: "
 
 
 def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
@@ -68,7 +83,8 @@ def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
     if _HADOOP_ON_NEW_JAVA in text:
         return Failed("Hadoop's file systems do not work on this Java", "Point JAVA_HOME to Java 17 or 21.")
     condition = _condition_of(java)
-    message, hint = _SENTENCES.get(condition) or sentences(text)
+    message, hint = _SENTENCES.get(condition) or _worded(condition, text) or sentences(text)
+    message = message.removeprefix(_NO_NAME)
     hint = _HINTS.get(condition, hint)
     if condition.startswith(_FAILED_READ) and (of_store := explain_read(redacted(_causes(java)))):
         message, hint = of_store
@@ -77,6 +93,14 @@ def failed(error: Exception, sql: str, names: Mapping[str, str]) -> Failed:
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
     return Failed(message, hint, _position(java, sql), is_uncommitted=is_uncommitted(error))
+
+
+def _worded(condition: str, text: str) -> tuple[str, str] | None:
+    if condition not in _WORDED:
+        return None
+    pattern, message, hint = _WORDED[condition]
+    found = pattern.search(text)
+    return found and (message.format(found[1]), hint.format(found[1]))
 
 
 def of_partition(told: Failed, schemas: Iterable[TableSchema]) -> Failed:

@@ -35,7 +35,7 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY")
         or f"{driver_memory(machine_memory()) >> 20}m",
         "spark.local.dir": str(scratch / "blocks"),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
         "spark.sql.catalogImplementation": "in-memory",
         # A longer IN becomes a set, by which files can't be pruned.
         "spark.sql.optimizer.inSetConversionThreshold": "100",

@@ -39,19 +39,10 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     if len(files) == 1:
         kinds = read_kinds(files[0], rules, open_file)
         return [_bits(files[0], _living(files[0], kinds.retracts), kinds.numbers)]
-    ages = by_age(files)
-    aged = [files[index] for index in ages]
     with_numbers = ages_overlap(files) or not all(file.has_row_numbers for file in files)
-    rows = [read_rows(file, rules, open_file, with_numbers=with_numbers) for file in aged]
-    truths = _surviving(rules, aged, rows)
-    made = [_bits(file, truth, each.numbers) for file, truth, each in zip(aged, truths, rows, strict=True)]
-    bits_of = dict(zip(ages, made, strict=True))
-    return [bits_of[index] for index in range(len(files))]
-
-
-def by_age(files: Sequence[MergeFile]) -> list[int]:
-    """The indexes of the files, from the oldest to the newest."""
-    return sorted(range(len(files)), key=lambda each: (files[each].min_sequence, files[each].max_sequence))
+    rows = [read_rows(file, rules, open_file, with_numbers=with_numbers) for file in files]
+    truths = surviving_rows(rules, files, rows)
+    return [_bits(file, truth, each.numbers) for file, truth, each in zip(files, truths, rows, strict=True)]
 
 
 def key_order(rules: MergeRules, rows: Sequence[KeyRows]) -> list[SortKey]:
@@ -215,7 +206,8 @@ def surviving_rows(
     some = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
     if len(files) < 2:
         return [_living(file, each.retracts) for file, each in zip(some, rows, strict=True)]
-    ages = by_age(files)
+    # From the oldest to the newest.
+    ages = sorted(range(len(files)), key=lambda each: (files[each].min_sequence, files[each].max_sequence))
     aged = _surviving(rules, [some[index] for index in ages], [rows[index] for index in ages])
     truths = dict(zip(ages, aged, strict=True))
     return [truths[index] for index in range(len(files))]

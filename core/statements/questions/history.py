@@ -218,7 +218,8 @@ def _change(schema: TableSchema, newer: _Found, older: tuple[str, ...]) -> Itera
 
 def _decoded(schema: TableSchema, rows: Iterable[str]) -> tuple[Values, ...]:
     """A float would round a DECIMAL, and lose the zeros at its end."""
-    floats = {field.name for field in schema.fields if ColumnType.of(field.type).name in FRACTIONS}
+    # The type of a nested column is no text.
+    floats = {each.name for each in schema.fields if ColumnType.of(str(each.type)).name in FRACTIONS}
     decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
     return tuple(
         {

@@ -16,7 +16,7 @@ from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.lineage.main_branch import all_roots, root_exists
 from paimark.core.table.lineage.protected import Protected, protected, write
 from paimark.core.text import capitalised
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned, refused, replace_rows
@@ -137,6 +137,22 @@ def test_what_is_protected_stays_so_while_another_branch_is_main(context: Contex
     assert planned(context, "unprotect", branch="main").empty
     done(context, "unprotect", branch="fix")
     done(context, "undo")
+
+
+@pytest.mark.parametrize(
+    ("action", "arguments"),
+    [("replace-main-branch", {"name": "fix"}), ("rollback", {"to": "snapshot.4", "truncate": True})],
+)
+def test_an_undo_does_not_take_an_archive_that_is_protected(
+    context: Context, action: str, arguments: dict[str, object]
+) -> None:
+    done(context, action, ORDERS, **arguments)
+    [archive] = [each.branch for each in all_roots(context.files, ORDERS) if "main-2" in (each.branch or "")]
+    done(context, "protect", branch=archive, reason="the audit")
+    assert refused(planned(context, "undo")) == ["protected"]
+    done(context, "unprotect", branch=archive)
+    done(context, "undo")
+    assert not root_exists(context.files, ORDERS.root(archive))
 
 
 def test_nothing_is_merged_into_a_protected_main(warehouse: Path, context: Context) -> None:

@@ -147,17 +147,24 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
 def test_a_decimal_is_told_with_all_its_digits(history: Paimark, past: Path) -> None:
     """As a float, both of these are one value, and the change between them none."""
     key = pa.field("id", pa.int64(), nullable=False)
-    schema = pa.schema([key, ("price", pa.decimal128(38, 2)), ("rate", pa.float64())])
+    nested = pa.map_(pa.string(), pa.int32())
+    schema = pa.schema([key, ("price", pa.decimal128(38, 2)), ("rate", pa.float64()), ("more", nested)])
     create_table(past, "past.exact", schema, primary_keys=["id"], options=PLAIN)
     prices = [Decimal("12345678901234567890.10"), Decimal("12345678901234567890.20")]
     for price in prices:
-        commit(past, "past.exact", pa.table({"id": [1], "price": [price], "rate": [0.5]}, schema=schema))
-    commit(past, "past.exact", pa.table({"id": [0], "price": [None], "rate": [0.5]}, schema=schema))
+        commit(
+            past,
+            "past.exact",
+            pa.table({"id": [1], "price": [price], "rate": [0.5], "more": [[]]}, schema=schema),
+        )
+    commit(
+        past, "past.exact", pa.table({"id": [0], "price": [None], "rate": [0.5], "more": [[]]}, schema=schema)
+    )
     told = history("history", "past.exact", "--key", "id=1").out.splitlines()
     assert told[1] == "  price: 12345678901234567890.10 -> 12345678901234567890.20"
-    assert told[3] == "  + id=1, price=12345678901234567890.10, rate=0.5"
+    assert told[3] == "  + id=1, price=12345678901234567890.10, rate=0.5, more={}"
     changed, _ = history("history", "past.exact", "--key", "id=1", "--output", "json").rows
-    assert changed["new"] == [{"id": 1, "price": "12345678901234567890.20", "rate": 0.5}]
+    assert changed["new"] == [{"id": 1, "price": "12345678901234567890.20", "rate": 0.5, "more": {}}]
     # Each of the rows of one batch, by its commit: the newest first.
     rows = history("blame", "past.exact", "--where", "id < 9", "--output", "json").rows
     assert [(each["key"]["id"], each["snapshot_id"]) for each in rows] == [(0, 3), (1, 2)]

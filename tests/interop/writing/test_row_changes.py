@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.notes import Note, note_of
 from paimark.core.table.operations import read_operations
+from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.engine_fixture import in_order, rows
@@ -139,6 +140,16 @@ def test_stock_reads_what_statements_leave(
     assert found(judge, engine_warehouse, table) == MERGED
 
 
+@pytest.mark.parametrize("name", long_but(KINDS, "row tracking with vectors"))
+def test_a_value_comes_of_other_rows(name: str, engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    kind, table = KINDS[name], f"others.{name.replace(' ', '_').replace(',', '')}"
+    made(judge, engine_warehouse, table, kind)
+    update = f"UPDATE {table} SET v = 100 + (SELECT max(x.v) FROM {table} x WHERE x.p = {table}.p)"
+    assert said(engine, update) == "7 rows updated"
+    values = [130, 130, 130, 160, 160, 160, 170]
+    assert [row[2] for row in found(judge, engine_warehouse, table)] == values
+
+
 def _is_noted(warehouse: Path, table: str) -> None:
     """The newest snapshot, and the log."""
     files, path = LocalFiles(str(warehouse)), parse_table_name(table)
@@ -257,11 +268,20 @@ def test_rows_without_ids_get_some_before_they_are_changed(
     judge.compact(engine_warehouse, table)
     reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
     assert "rows without an id" in reason
+    context = replace(context_on(engine_warehouse), engine=lambda: engine)
+    for key in range(3, 8):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    [refusal] = planned(context, "compact", parse_table_name(table), full=True).refusals
+    assert (refusal.reason, refusal.hint) == (reason, hint)
     overwrite = f"INSERT OVERWRITE {table} SELECT * FROM {table}"
     assert overwrite in hint
     assert isinstance(end_of(engine, overwrite), Finished)
     assert isinstance(end_of(engine, f"DELETE FROM {table} WHERE k = 1"), Finished)
-    assert found(judge, engine_warehouse, table) == [[2]]
+    assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 8)]
+    for key in range(8, 12):
+        judge.put(engine_warehouse, table, [("+I", [key])])
+    done(context, "compact", parse_table_name(table), full=True)
+    assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 12)]
 
 
 def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

@@ -176,10 +176,13 @@ class Bench:
                 store.drop(path)
                 if self.world.server:
                     self.world.server.delete(path)
+        # A request that came to the table's place meanwhile would rightly stop the move.
+        self.world.late.are_held = True
         if is_made(context.files, RENAMED):
             self.alone(lambda: _done_on(context, "rename-table", RENAMED, to=TABLE.full_name))
         elif find := dropped_tables(context.files, TABLE.database):
             self.alone(lambda: _done_on(context, "undrop", TABLE, id=find[0].id))
+        self.world.late.are_held = False
 
     def _restore_main(self) -> None:
         """If a stock engine deleted the branch that is main, make another branch main."""

@@ -16,7 +16,7 @@ from paimark.core.cli.main import run
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
-from tests.actions.acting import context_on, done
+from tests.actions.acting import context_on, done, planned
 from tests.paimon import commit, create_table, open_table
 from tests.spark.lake.foreign_spark import ForeignSpark
 
@@ -120,7 +120,9 @@ def test_the_same_text_may_mean_something_else_later(foreign_spark: ForeignSpark
     assert first["s"] - second["s"] == 9 * 3600
 
 
-def test_statements_write_and_change_rows_there(foreign_spark: ForeignSpark, tmp_path: Path) -> None:
+def test_statements_write_and_change_rows_there(
+    foreign_spark: ForeignSpark, tmp_path: Path, is_long: bool
+) -> None:
     create_table(tmp_path, "shop.k", SCHEMA, primary_keys=["id"], options={"bucket": "1"})
     days = pa.schema([("id", pa.int32()), ("price", pa.decimal128(6, 2)), ("day", pa.date32())])
     create_table(tmp_path, "shop.a", days, partition_keys=["day"])
@@ -172,10 +174,18 @@ def test_statements_write_and_change_rows_there(foreign_spark: ForeignSpark, tmp
         ("overwrite", "1 record added, 15 records removed"),
         ("delete-from", "files with 1 record taken away"),
     ]
+    table = TablePath("shop", "k")
+    plan = planned(context_on(tmp_path), "undo", table=table)
+    assert plan.headline.startswith("Take back delete-from of snapshot 9 ") and not plan.refusals
+    assert plan.headline.endswith(": give main of shop.k the rows of snapshot 8 again.")
+    if not is_long:
+        # It would start one more Spark. `tests.actions.undo` and `tests.spark.library.test_row_changes` take
+        # such changes back with the suite's.
+        return
     with closing(Engine(Settings(str(tmp_path)), tmp_path / "engine.log")) as engine:
         context = replace(context_on(tmp_path), engine=lambda: engine)
         for _ in range(2):
-            done(context, "undo", table=TablePath("shop", "k"))
+            done(context, "undo", table=table)
     prices = {row["id"]: row["price"] for row in k.at().to_arrow().to_pylist()}
     assert prices == {1: 1.0, 2: 0.5, 3: 3.0, 4: -4.0, 6: 1.0, 7: 1.0, 9: 0.5}
 

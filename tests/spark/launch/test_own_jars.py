@@ -127,7 +127,8 @@ def bare(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         some = {"order_id": [1], "customer": ["a"], "price": [1.0]}
         commit(warehouse, "shop.merged", pa.table(some, schema=ORDERS))
         archives.mkdir(mode=0o700)
-        conf = {"spark.paimark.warmUp": "off"}
+        # Hadoop's file system is elsewhere, and does not answer: the warehouse is none of it.
+        conf = {"spark.paimark.warmUp": "off", "spark.hadoop.fs.defaultFS": "hdfs://127.0.0.1:9"}
         settings = Settings(str(warehouse), spark_master="local[1]", spark_conf=conf)
         with (archives / "lock").open("w") as lock, closing(Engine(settings, place / "engine.log")) as engine:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -341,7 +341,7 @@ def test_defaults_fill_what_is_left_out_and_lengths_are_kept(engine: Engine, eng
     found = [row["kind"] for row in read_rows(engine_warehouse, name) if row["day"] == "d"]
     assert sorted(map(str, found)) == ["12345", "None", "none"]
     assert (
-        "Exceeds char/varchar type length limitation: 5"
+        "A text is longer than the 5 characters that its column holds"
         in failure(engine, f"INSERT INTO {name} VALUES ('d', '123456')").message
     )
 

@@ -104,8 +104,7 @@ final class ChangeColumns implements Serializable {
         found.add(column(PLACE, DataTypes.LongType, false, null));
         found.add(column(KEPT, DataTypes.BooleanType, true, json(MetadataColumn.PRESERVE_ON_UPDATE, false)));
         if (isTracked(table)) {
-            found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true,
-                    json(MetadataColumn.PRESERVE_ON_REINSERT, true)));
+            found.add(column(SpecialFields.ROW_ID.name(), DataTypes.LongType, true, null));
             // A row that is changed gets a new number from its commit.
             found.add(column(SpecialFields.SEQUENCE_NUMBER.name(), DataTypes.LongType, true,
                     json(MetadataColumn.PRESERVE_ON_UPDATE, false)));

@@ -76,21 +76,24 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
 
     @Override
     public void update(InternalRow metadata, InternalRow id, InternalRow given) throws IOException {
+        counts.updated++;
+        if (of.marks) {
+            mark(id);
+            keep(metadata, given);
+            return;
+        }
         before.of(metadata == null ? id : new JoinedRow(id, metadata)).setRowKind(RowKind.INSERT);
         after.of(given).setRowKind(RowKind.UPDATE_AFTER);
         requireOne(before);
         check.requireUpdated(before, after);
         files.put(after);
-        counts.updated++;
     }
 
     @Override
     public void delete(InternalRow metadata, InternalRow id) throws IOException {
         counts.deleted++;
         if (of.marks) {
-            boolean wide = of.table.coreOptions().deletionVectorBitmap64();
-            marked.computeIfAbsent(id.getUTF8String(0).toString(),
-                    file -> wide ? new Bitmap64DeletionVector() : new BitmapDeletionVector()).delete(id.getLong(1));
+            mark(id);
             return;
         }
         // The whole row: by its sequence fields it is no older than what it deletes, and changelogs show it.
@@ -101,12 +104,10 @@ final class ChangeWriter implements DeltaWriter<InternalRow> {
         files.put(before);
     }
 
-    /** The new form of a row that {@link #delete} has marked. */
-    @Override
-    public void reinsert(InternalRow metadata, InternalRow given) throws IOException {
-        counts.deleted--;
-        counts.updated++;
-        keep(metadata, given);
+    private void mark(InternalRow id) {
+        boolean wide = of.table.coreOptions().deletionVectorBitmap64();
+        marked.computeIfAbsent(id.getUTF8String(0).toString(),
+                file -> wide ? new Bitmap64DeletionVector() : new BitmapDeletionVector()).delete(id.getLong(1));
     }
 
     /** A row that is added, or one of a file that is written again. */

@@ -115,11 +115,6 @@ final class RowChanges {
         public NamedReference[] requiredMetadataAttributes() {
             return tracked(List.of());
         }
-
-        @Override
-        public boolean representUpdateAsDeleteAndInsert() {
-            return true;
-        }
     }
 
     private static final class ByFile extends Operation {

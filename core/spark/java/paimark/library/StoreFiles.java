@@ -31,7 +31,10 @@ final class StoreFiles {
             return new LocalFileIO();
         }
         HadoopFileIO files = new HadoopFileIO(place);
-        files.configure(CatalogContext.create(new Options(), hadoop));
+        Options options = new Options();
+        // Else Paimon logs in by the ticket cache, and the whole process loses Spark's login by a keytab.
+        options.set("security.kerberos.login.use-ticket-cache", "false");
+        files.configure(CatalogContext.create(options, hadoop));
         return files;
     }
 
