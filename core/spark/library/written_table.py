@@ -33,7 +33,9 @@ class WrittenTables:
         if not has_library(self.session, "TableWrite"):
             raise Refused(*NO_LIBRARY)
         try:
-            self._stores.require_readable(self._address(target.root.schemas))
+            # A file: HDFS refuses to open a directory.
+            schema = f"{target.root.schemas}/schema-{target.table_schema.id}"
+            self._stores.require_readable(self._address(schema))
         except (Refused, Unavailable) as error:
             raise Refused(f"Rows can't be written to {target.name}: {error.message}", error.hint) from error
 
