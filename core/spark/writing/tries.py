@@ -44,21 +44,22 @@ def tried(run: Callable[[], T], moves_on: Callable[[], bool]) -> T:
             return run()
         except Outrun as error:
             is_late = tries == _MOST or (tries >= _LEAST and time.monotonic() - began > _SECONDS)
-            if is_late or not _waited(tries) or not moves_on():
+            if not is_late:
+                _wait(tries)
+            if is_late or not moves_on():
                 if tries == 1:
                     raise
                 raise Outrun(f"{error.message}, at each of {tries} tries", error.hint) from error
             tries += 1
 
 
-def _waited(tries: int) -> bool:
+def _wait(tries: int) -> None:
     """Longer after each try, and never in step with a job. Raises `Cancelled`."""
     wait = min(_FIRST_WAIT * 2 ** (tries - 1), _LONGEST_WAIT) * random.uniform(0.5, 1)
     end = time.monotonic() + wait
     while (left := end - time.monotonic()) > 0:
         check_cancelled()
         time.sleep(min(left, _POLL))
-    return True
 
 
 def on_newest(files: Files, order: Run) -> Run | None:
