@@ -18,6 +18,7 @@ import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
 import org.apache.paimon.table.FallbackReadFileStoreTable;
 import org.apache.paimon.table.FileStoreTable;
+import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.InnerTableScan;
 import org.apache.paimon.table.source.Split;
 import org.apache.paimon.table.source.snapshot.SnapshotReader;
@@ -101,6 +102,46 @@ public final class LibraryTable implements SupportsRead {
     }
 
     private List<Split> plan(Predicate given) {
+        List<Split> splits = planned(given);
+        if (mayHaveUncountedDeletes()) {
+            splits.replaceAll(LibraryTable::merged);
+        }
+        return splits;
+    }
+
+    /**
+     * With this option pypaimon writes deletes and counts none of them, and stock compaction moves a single file to
+     * another level unchanged. Read as it is, it would bring the deletes as rows. Only files in the order of their keys
+     * can be merged.
+     */
+    private boolean mayHaveUncountedDeletes() {
+        CoreOptions options = table.coreOptions();
+        return !table.primaryKeys().isEmpty() && options.rowkindField().isPresent() && !options.pkClusteringOverride();
+    }
+
+    /** The same files, whose deletes are looked for. */
+    private static Split merged(Split given) {
+        if (!(given instanceof DataSplit) || !((DataSplit) given).rawConvertible()) {
+            return given;
+        }
+        DataSplit split = (DataSplit) given;
+        DataSplit.Builder builder = DataSplit.builder()
+                .withSnapshot(split.snapshotId())
+                .withPartition(split.partition())
+                .withBucket(split.bucket())
+                .withBucketPath(split.bucketPath())
+                .withTotalBuckets(split.totalBuckets())
+                .withDataFiles(split.dataFiles())
+                .rawConvertible(false)
+                .isStreaming(false);
+        split.deletionFiles().ifPresent(builder::withDataDeletionFiles);
+        return given instanceof FallbackReadFileStoreTable.FallbackSplit
+                ? FallbackReadFileStoreTable.toFallbackSplit(
+                        builder.build(), ((FallbackReadFileStoreTable.FallbackSplit) given).isFallback())
+                : builder.build();
+    }
+
+    private List<Split> planned(Predicate given) {
         Predicate condition = withoutChangedBuckets(given);
         if (table instanceof FallbackReadFileStoreTable) {
             return planBranches(condition);
