@@ -204,8 +204,10 @@ def _pypaimon_rows(warehouse: Path, target: Target) -> Counter[str]:
 def _fault_of_python(warehouse: Path, target: Target, expected: Counter[str]) -> str:
     """What `to_arrow` reads otherwise. It refuses by name what it would not read as it is."""
     version = None if target.snapshot is None else f"snapshot.{target.snapshot}"
+    name, _, branch = target.table.partition("$branch_")
     try:
-        found = paimark.open(str(warehouse)).table(target.table).at(version).to_arrow().to_pylist()
+        table = paimark.open(str(warehouse)).table(name)
+        found = table.at(version, branch=branch or None).to_arrow().to_pylist()
     except paimark.Refused as refused:
         return "" if "Python" in refused.message else f"Python refuses: {refused.message}"
     rows = [[plain(row[each.name], each.type) for each in target.columns] for row in found]

@@ -13,6 +13,8 @@ from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Finished
+from paimark.core.statements.run import CallMode, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table
 from paimark.core.travel.diff.diff import make_difference
@@ -52,6 +54,22 @@ def test_char_is_padded_as_spark_pads_it(
     assert found(engine, joined) == [[""], ["y "]]
     told = ask(engine, f"EXPLAIN SELECT * FROM {table}").explained
     assert told.startswith("scan: paimon library (CHAR columns are padded to their length) ")
+
+
+def test_early_days_of_orc_files_are_found(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    """Of ORC files the library asks for 0000-12-30 instead."""
+    table, columns = "library.early", {"c": "CHAR(1)", "d": "DATE"}
+    judge.create(engine_warehouse, table, columns, options={"file.format": "orc"})
+    days = [dt.date(1, 1, 1), dt.date(1582, 10, 4), dt.date(1582, 10, 15)]
+    for day in days:
+        judge.put(engine_warehouse, table, [("+I", ["x", (day - dt.date(1970, 1, 1)).days])])
+    for day in days:
+        assert found(engine, f"SELECT d FROM {table} WHERE d = DATE'{day}'") == [[day]]
+    assert found(engine, f"SELECT d FROM {table} WHERE d < DATE'1582-10-05'") == [[days[0]], [days[1]]]
+    gone = f"DELETE FROM {table} WHERE d = DATE'0001-01-01'"
+    *_, end = run_statement(engine, gone, call=CallMode(agree=lambda action, plan: None))
+    assert isinstance(end, Finished), end
+    assert found(engine, f"SELECT d FROM {table}") == [[days[2]], [days[1]]]
 
 
 def test_rows_of_a_fallback_branch(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

@@ -6,10 +6,13 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.paimon.data.BinaryString;
 import org.apache.paimon.data.Timestamp;
+import org.apache.paimon.predicate.CompoundPredicate;
+import org.apache.paimon.predicate.LeafPredicate;
 import org.apache.paimon.predicate.Predicate;
 import org.apache.paimon.predicate.PredicateBuilder;
 import org.apache.paimon.predicate.PredicateVisitor;
 import org.apache.paimon.types.DataType;
+import org.apache.paimon.types.DataTypeRoot;
 import org.apache.paimon.types.DecimalType;
 import org.apache.paimon.types.RowType;
 import org.apache.spark.sql.connector.expressions.Expression;
@@ -20,6 +23,9 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /** Spark's conditions as Paimon's; empty where Paimon has no equal one, and Spark alone applies it. */
 final class PushedConditions {
+    /** 1582-10-15, since 1970. */
+    private static final int FIRST_GREGORIAN_DAY = -141_427;
+
     private final RowType type;
     private final PredicateBuilder builder;
 
@@ -109,7 +115,8 @@ final class PushedConditions {
 
     /**
      * Whether files may be asked. Of other types, files of other writers have values in other forms than the library
-     * expects; and it takes a dot in a name for a step into a column.
+     * expects; it takes a dot in a name for a step into a column; and of ORC files it asks for another day than an early
+     * one.
      */
     boolean isForFiles(Predicate condition) {
         for (String name : PredicateVisitor.collectFieldNames(condition)) {
@@ -121,7 +128,16 @@ final class PushedConditions {
                 return false;
             }
         }
-        return true;
+        return !namesEarlyDay(condition);
+    }
+
+    private static boolean namesEarlyDay(Predicate condition) {
+        if (condition instanceof CompoundPredicate) {
+            return ((CompoundPredicate) condition).children().stream().anyMatch(PushedConditions::namesEarlyDay);
+        }
+        LeafPredicate leaf = (LeafPredicate) condition;
+        return leaf.type().is(DataTypeRoot.DATE)
+                && leaf.literals().stream().anyMatch(day -> (Integer) day < FIRST_GREGORIAN_DAY);
     }
 
     private static boolean isNullSafe(Expression given) {
