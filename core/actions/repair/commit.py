@@ -200,10 +200,11 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
 def look_at_keys(context: Context, repair: KeyedRepair) -> Looked:
     """What a repair of keys would change, with the first conflicts, and why it can't."""
     start, versions, queries = repair.start, repair.versions, repair.queries
-    found = Found.of(run_query(context, start, versions, queries.summary, context.progress))
+    schema = start.schema
+    found = Found.of(schema, run_query(context, start, versions, queries.summary, context.progress))
     if found.number(CONFLICT):
         listed = run_query(context, start, versions, queries.conflicts, context.progress)
-        found = Found(found.counts, found.examples, [Example.of(each) for each in listed])
+        found = Found(found.counts, found.examples, [Example.of(schema, each) for each in listed])
     return Looked(found, makes_older(start, found))
 
 

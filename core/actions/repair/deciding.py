@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from paimark.core.actions.checks import fingerprint, text_argument
@@ -24,11 +25,12 @@ from paimark.core.actions.merge.sql import (
     KeyedChanges,
 )
 from paimark.core.actions.plan import Item, Refusal
+from paimark.core.actions.rewrite.json_rows import typed
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
 from paimark.core.errors import UsageError
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Repair, Version
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.text import cut_middle, quoted_if_unclear
 from paimark.core.working_directory import absolute
 
@@ -51,8 +53,10 @@ class Example:
     now: Row = None
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Example:
-        return cls(answer["k"], answer.get("then"), answer.get("now"))
+    def of(cls, schema: TableSchema, answer: Mapping[str, Any]) -> Example:
+        """Of the columns `k`, `then` and `now` of a query."""
+        key, then, now = (typed(schema, answer.get(each) or {}) for each in ("k", "then", "now"))
+        return cls(key, then or None, now or None)
 
     @property
     def label(self) -> str:
@@ -103,10 +107,10 @@ class Found:
     words: Words = _OF_REPAIRS
 
     @classmethod
-    def of(cls, answers: Sequence[Mapping[str, Any]]) -> Found:
+    def of(cls, schema: TableSchema, answers: Sequence[Mapping[str, Any]]) -> Found:
         return cls(
             {each["kind"]: each["n"] for each in answers},
-            {each["kind"]: Example.of(each["example"]) for each in answers if each.get("example")},
+            {each["kind"]: Example.of(schema, each["example"]) for each in answers if each.get("example")},
         )
 
     def number(self, kind: str) -> int:
@@ -184,6 +188,8 @@ def _shown(value: object) -> str:
         return "NULL"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list | dict):
+        value = msgspec.json.encode(value).decode()
     return cut_middle(quoted_if_unclear(value) if isinstance(value, str) else str(value), _LONGEST)
 
 

@@ -101,16 +101,17 @@ class _Edits(RowRepair):
         return f"{self.place} {'stays as it is' if found.counts else 'has these rows already'}."
 
     def look(self, context: Context) -> Looked:
+        schema = self.start.schema
         if wrong := self._asked(context, self.queries.wrong):
             label = f"at snapshot {self.read.id}"
             return Looked(
                 Found(),
-                [Refusal(f"{Example(each['k']).label} {label}: {_WRONG[each['w']]}") for each in wrong],
+                [Refusal(f"{Example.of(schema, each).label} {label}: {_WRONG[each['w']]}") for each in wrong],
             )
         counts, examples = dict[str, int](), dict[str, Example]()
         changes, conflicts, steps = self._asked(context, self.queries.all_changes), [], []
         for each in changes:
-            example = Example.of(each)
+            example = Example.of(schema, each)
             kind = GO if example.then is None else BACK if example.now is None else CHANGED
             if each["is_conflict"]:
                 kind = CONFLICT

@@ -19,6 +19,7 @@ import msgspec
 
 from paimark.core.errors import UsageError
 from paimark.core.table.definition.column_types import (
+    DECIMALS,
     FRACTIONS,
     TEXTS,
     WHOLE,
@@ -35,8 +36,7 @@ from paimark.core.working_directory import as_text, read_named
 # More are no edits by hand, and each key is named in the statement.
 MOST_EDITS = 1000
 _BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "INTEGER": 32, "BIGINT": 64}
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_EXACT: Final = (*WHOLE, *_DECIMALS, *FRACTIONS, *TEXTS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
+_EXACT: Final = (*WHOLE, *DECIMALS, *FRACTIONS, *TEXTS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
 _MICROS = 6
 _MOST_FLOAT = 3.4028234663852886e38
 
@@ -231,7 +231,7 @@ def _read(column: ColumnType, text: str) -> str:
         if not re.fullmatch(r"-?\d+", text, re.ASCII) or not -most <= number < most:
             raise ValueError(text)
         return str(number)
-    if column.name in _DECIMALS:
+    if column.name in DECIMALS:
         return _decimal(column, Decimal(text))
     if column.name in FRACTIONS:
         if not math.isfinite(value := float(text)) or (column.name == "FLOAT" and abs(value) > _MOST_FLOAT):

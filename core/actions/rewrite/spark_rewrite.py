@@ -12,7 +12,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from paimark.core.actions.change.journal import Hold
@@ -20,6 +19,7 @@ from paimark.core.actions.change.landing import commit_user, find_commit
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.plan import Refusal, Step
+from paimark.core.actions.rewrite.json_rows import decoded
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
 from paimark.core.actions.said import place_of
@@ -278,7 +278,7 @@ def run_query(
     progress: Progress,
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The few rows of a query over versions. Raises the engine's error."""
+    """The few rows of a query over versions, as `decoded`. Raises the engine's error."""
     return [*stream_query(context, start, versions, sql, progress, texts or {}, is_long=False)]
 
 
@@ -296,7 +296,7 @@ def stream_query(
     ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts, streams=is_long)
     with engine_of(context) as engine, closing(_answers(engine, ask, progress)) as answers:
         for answer in answers:
-            yield from map(msgspec.json.decode, answer.rows)
+            yield from map(decoded, answer.rows)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.repair.meant import MOST_KEYS, keys_of, meant_rows
+from paimark.core.actions.rewrite.json_rows import typed
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
@@ -65,12 +66,12 @@ class Blame:
             there = {key: each for each in rows if (key := msgspec.json.encode(each["k"])) not in told}
             known = {key: each for key, each in there.items() if each["n"]}
             for each in sorted(known.values(), key=lambda each: -int(each["n"])):
-                yield each["k"], *by_id[each["n"]]
+                yield typed(start.schema, each["k"]), *by_id[each["n"]]
             told |= known.keys()
             if not batch or known.keys() == there.keys():
                 break
         for key in there.keys() - told:
-            yield there[key]["k"], None, None
+            yield typed(start.schema, there[key]["k"]), None, None
 
     def _meant(
         self, start: RewriteBase, where: str, progress: Progress

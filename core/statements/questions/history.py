@@ -16,17 +16,16 @@ from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.repair.meant import values_condition
+from paimark.core.actions.rewrite.json_rows import decoded, typed
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import engine_of as engine_name
 from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
-from paimark.core.table.definition.column_types import FRACTIONS, WHOLE, ColumnType
+from paimark.core.table.definition.column_types import WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -217,17 +216,7 @@ def _change(schema: TableSchema, newer: _Found, older: tuple[str, ...]) -> Itera
 
 
 def _decoded(schema: TableSchema, rows: Iterable[str]) -> tuple[Values, ...]:
-    """A float would round a DECIMAL, and lose the zeros at its end."""
-    # The type of a nested column is no text.
-    floats = {each.name for each in schema.fields if ColumnType.of(str(each.type)).name in FRACTIONS}
-    decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
-    return tuple(
-        {
-            name: float(value) if name in floats and isinstance(value, Decimal) else value
-            for name, value in decoder.decode(row).items()
-        }
-        for row in rows
-    )
+    return tuple(typed(schema, decoded(row)) for row in rows)
 
 
 def may_hold(schema: TableSchema, key: Mapping[str, str]) -> Callable[[ManifestEntry], bool]:

@@ -15,7 +15,8 @@ _NOT_NULL = " NOT NULL"
 # The families of types. Whole numbers and fractions from narrow to wide; INT and INTEGER are one.
 WHOLE = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
 FRACTIONS = ("FLOAT", "DOUBLE")
-NUMBERS = (*WHOLE, *FRACTIONS, "DECIMAL", "NUMERIC", "DEC")
+DECIMALS = ("DECIMAL", "NUMERIC", "DEC")
+NUMBERS = (*WHOLE, *FRACTIONS, *DECIMALS)
 TEXTS = ("CHAR", "VARCHAR", "STRING")
 BYTES = ("BINARY", "VARBINARY", "BYTES")
 

@@ -147,29 +147,52 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
 def test_a_decimal_is_told_with_all_its_digits(history: Paimark, past: Path) -> None:
     """As a float, both of these are one value, and the change between them none."""
     key = pa.field("id", pa.int64(), nullable=False)
-    nested = pa.map_(pa.string(), pa.int32())
+    nested = pa.struct([("d", pa.decimal128(4, 2)), ("x", pa.list_(pa.float32()))])
     schema = pa.schema([key, ("price", pa.decimal128(38, 2)), ("rate", pa.float64()), ("more", nested)])
     create_table(past, "past.exact", schema, primary_keys=["id"], options=PLAIN)
+    more = {"d": Decimal("1.50"), "x": [0.25]}
     prices = [Decimal("12345678901234567890.10"), Decimal("12345678901234567890.20")]
     for price in prices:
         commit(
             past,
             "past.exact",
-            pa.table({"id": [1], "price": [price], "rate": [0.5], "more": [[]]}, schema=schema),
+            pa.table({"id": [1], "price": [price], "rate": [0.5], "more": [more]}, schema=schema),
         )
     commit(
-        past, "past.exact", pa.table({"id": [0], "price": [None], "rate": [0.5], "more": [[]]}, schema=schema)
+        past,
+        "past.exact",
+        pa.table({"id": [0], "price": [None], "rate": [0.5], "more": [more]}, schema=schema),
     )
     told = history("history", "past.exact", "--key", "id=1").out.splitlines()
     assert told[1] == "  price: 12345678901234567890.10 -> 12345678901234567890.20"
-    assert told[3] == "  + id=1, price=12345678901234567890.10, rate=0.5, more={}"
+    assert told[3] == '  + id=1, price=12345678901234567890.10, rate=0.5, more={"d":"1.50","x":[0.25]}'
     changed, _ = history("history", "past.exact", "--key", "id=1", "--output", "json").rows
-    assert changed["new"] == [{"id": 1, "price": "12345678901234567890.20", "rate": 0.5, "more": {}}]
+    assert changed["new"] == [
+        {"id": 1, "price": "12345678901234567890.20", "rate": 0.5, "more": {"d": "1.50", "x": [0.25]}}
+    ]
     # Each of the rows of one batch, by its commit: the newest first.
     rows = history("blame", "past.exact", "--where", "id < 9", "--output", "json").rows
     assert [(each["key"]["id"], each["snapshot_id"]) for each in rows] == [(0, 3), (1, 2)]
     rows = history("blame", "past.exact", "--keys", "1,0", "--output", "json").rows
     assert [each["snapshot_id"] for each in rows] == [3, 2]
+
+
+def test_keys_of_many_digits_are_told_apart(history: Paimark, past: Path) -> None:
+    schema = pa.schema([pa.field("id", pa.decimal128(20, 2), nullable=False)])
+    create_table(past, "past.digits", schema, primary_keys=["id"], options=PLAIN)
+    for last in ("10", "20"):
+        row = pa.table({"id": [Decimal(f"123456789012345678.{last}")]}, schema=schema)
+        commit(past, "past.digits", row)
+    rows = history("blame", "past.digits", "--where", "true", "--output", "json").rows
+    assert [(each["key"], each["snapshot_id"]) for each in rows] == [
+        ({"id": "123456789012345678.20"}, 2),
+        ({"id": "123456789012345678.10"}, 1),
+    ]
+    told = history("sql", "CALL sys.blame('past.digits', where => 'true')", "--output", "json").rows
+    assert [each["key"] for each in told] == [
+        '{"id":"123456789012345678.20"}',
+        '{"id":"123456789012345678.10"}',
+    ]
 
 
 def test_no_older_commit_is_blamed_for_one_that_expires_meanwhile(history: Paimark, past: Path) -> None:

@@ -36,6 +36,23 @@ EDITS = (
 )
 
 
+def test_a_decimal_is_told_with_all_its_digits(
+    engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
+) -> None:
+    columns = {"k": "DECIMAL(38, 2)", "v": "DECIMAL(38, 2)", "x": "DOUBLE"}
+    t = Repaired(
+        engine, engine_warehouse, judge, "exact", keys=("k",), columns=columns, options={"bucket": "1"}
+    )
+    t.do("INSERT INTO t VALUES (12345678901234567890.10, 1.10, 0.5)")
+    edit = {"key": {"k": "12345678901234567890.10"}, "set": {"v": "12345678901234567890.20", "x": 1.5}}
+    plan = t.repair("edit-rows", file=edits(tmp_path / "e.jsonl", edit))
+    changed = "k=12345678901234567890.10: v 1.10 -> 12345678901234567890.20, x 0.5 -> 1.5"
+    assert [each.target for each in plan.steps if each.verb == "replace"] == [changed]
+    bad = t.do("UPDATE t SET v = 12345678901234567890.30")
+    [told] = texts(t.plan("revert", snapshot=bad), "loses")
+    assert "v 12345678901234567890.30 -> 12345678901234567890.20" in told
+
+
 def test_edits_are_one_commit_and_one_undo(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:
