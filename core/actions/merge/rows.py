@@ -196,8 +196,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     if survey.kind == "keyed":
         what = "the rows of the keys that it changed, as one commit"
         if not takes_any_change(schema):
-            where = "partitions it changed" if schema.partition_keys else "whole table"
-            what = f"the {where}, as one OVERWRITE: {_why_overwritten(schema)}"
+            what = overwriting(schema, "it changed")
     steps = [
         Step(
             "check",
@@ -210,11 +209,15 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
     return steps, refusals
 
 
-def _why_overwritten(schema: TableSchema) -> str:
-    """Why single rows of a key can't become what the merge says."""
+def overwriting(schema: TableSchema, which: str) -> str:
+    """That partitions are written again, and why single rows of a key can't become what they shall be."""
+    # A key without its partition can be in any of them.
+    is_within = schema.partition_keys and {*schema.partition_keys} <= {*schema.primary_keys}
+    where = f"partitions {which}" if is_within else "whole table"
+    reason = f"the table {rules[0].reason}" if (rules := all_change_rules(schema)) else ""
     if column := schema.options.get("sequence.field"):
-        return f"a row may become older by {column} (sequence.field)"
-    return f"the table {all_change_rules(schema)[0].reason}"
+        reason = f"a row may become older by {column} (sequence.field)"
+    return f"the {where}, as one OVERWRITE: {reason}"
 
 
 # A condition with more values saves little, and takes long to plan.

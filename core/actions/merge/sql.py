@@ -88,13 +88,24 @@ class KeyedChanges(ABC):
         """
 
     @property
+    def may_be_older(self) -> str:
+        """Whether by its sequence field the table may keep the row of now, or the delete of one, in place of
+        the row that it shall have. Of rows in conflict nobody knows yet which that is."""
+        names = [each.strip() for each in self.schema.options.get("sequence.field", "").split(",")]
+        same = [f"then.{quoted(each)} <=> now.{quoted(each)}" for each in names if each]
+        if not same:
+            return "false"
+        return f"is_conflict OR then IS NOT NULL AND (now IS NULL OR NOT ({' AND '.join(same)}))"
+
+    @property
     def summary(self) -> str:
-        """For each kind of changes their number `n`, and an `example` with `k`, `then` and `now`."""
+        """For each kind of changes their number `n`, an `example` with `k`, `then` and `now`, and whether
+        any of them is `older`."""
         return (
             f"{self.changes}, kinds AS (SELECT *, CASE WHEN is_conflict THEN '{CONFLICT}' "
             f"WHEN then IS NULL THEN '{GO}' WHEN now IS NULL THEN '{BACK}' ELSE '{CHANGED}' END AS kind "
-            "FROM changes) SELECT kind, count(*) AS n, min_by(struct(k, then, now), k) AS example "
-            "FROM kinds GROUP BY kind"
+            "FROM changes) SELECT kind, count(*) AS n, min_by(struct(k, then, now), k) AS example, "
+            f"bool_or({self.may_be_older}) AS older FROM kinds GROUP BY kind"
         )
 
     @property

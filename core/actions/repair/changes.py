@@ -109,7 +109,10 @@ class EditedRows(KeyedChanges):
     @property
     def all_changes(self) -> str:
         """Each change, by key."""
-        return f"{self.changes} SELECT k, then, now, is_conflict FROM changes ORDER BY k"
+        return (
+            f"{self.changes} SELECT k, then, now, is_conflict, {self.may_be_older} AS older "
+            "FROM changes ORDER BY k"
+        )
 
     @property
     def wrong(self) -> str:

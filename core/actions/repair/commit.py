@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from paimark.core.actions.change.landing import commit_user
@@ -16,12 +16,14 @@ from paimark.core.actions.checks import require_allowed, require_unmoved
 from paimark.core.actions.compaction.compact import committed, finished
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.merge.sql import CHANGED, CONFLICT
+from paimark.core.actions.merge.rows import overwriting
+from paimark.core.actions.merge.sql import CONFLICT
 from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.deciding import Example, Found, KeyedRepair, decision
 from paimark.core.actions.rewrite.spark_rewrite import (
     RewriteBase,
     comparing_refusals,
+    rewriting_refusals,
     run_query,
     writing_refusals,
 )
@@ -30,7 +32,7 @@ from paimark.core.errors import Refused
 from paimark.core.spark.protocol import Repair
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.kind_signs import chain_branches, merge_engine
 from paimark.core.table.definition.row_changes import all_change_rules
 from paimark.core.table.layout import TablePath
 from paimark.core.text import capitalised
@@ -108,8 +110,15 @@ def plan_repair(
     looked = seen.look(context) if is_looked else Looked(Found(), refusals)
     found = looked.found
     decided = decision(context, {} if looked.refusals else given, seen.repair)
+    overwrites = decided.overwrites(found)
     reasons = [*looked.refusals, *decided.refusals, *decided.refused(found, seen.since)]
-    arguments = {**decided.arguments, "conflicts": found.number(CONFLICT) > 0, **made}
+    reasons += overwriting_refusals(context, start) if overwrites else []
+    arguments = {
+        **decided.arguments,
+        "conflicts": found.number(CONFLICT) > 0,
+        "overwrites": overwrites,
+        **made,
+    }
     if is_looked and not reasons and not decided.changes(found):
         return Plan(
             headline=seen.nothing(found), arguments=arguments, fingerprint=seen.fingerprint, empty=True
@@ -125,14 +134,22 @@ def plan_repair(
         items=(
             *changes,
             *may_be_overwritten(context.files, start.root, context.clock()),
-            *([] if start.schema.primary_keys else [streams_skip(context.files, start.root)]),
+            *(
+                [streams_skip(context.files, start.root)]
+                if overwrites or not start.schema.primary_keys
+                else []
+            ),
             *items,
             Item("keeps", f"history, tags and savepoints; snapshot {newest}, until it expires"),
         ),
         steps=(
             *steps,
             *looked.steps,
-            Step("create", start.root.snapshot(newest + 1), "one commit of rows"),
+            Step(
+                "create",
+                start.root.snapshot(newest + 1),
+                overwriting(start.schema, "of these rows") if overwrites else "one commit of rows",
+            ),
         ),
         cost=cost,
         refusals=tuple(reasons),
@@ -171,6 +188,7 @@ def apply_repair(
         commit_user=commit_user(str(uuid.uuid4())),
         operation=plan.action,
         done=seen.done,
+        overwrites=plan.arguments["overwrites"] is True,
     )
     order = seen.ordered(order) if repair is None else decided.ordered(order, repair)
     made = committed(context, start.root, order, newest, progress)
@@ -197,6 +215,18 @@ def writing_repairs(context: Context, start: RewriteBase) -> list[Refusal]:
     return [*refusals, *comparing_refusals(start, "Roll back instead.")]
 
 
+def overwriting_refusals(context: Context, start: RewriteBase) -> list[Refusal]:
+    """Why the partitions of rows can't be written again."""
+    full, delta = chain_branches(start.schema.options)
+    if full and start.root.branch == delta:
+        reason = (
+            f"A row of {start.root.table.full_name} may become older than it is, by sequence.field, and an "
+            f"overwrite of its partition in branch {delta} would take that out of branch {full}"
+        )
+        return [Refusal(reason, "Write these rows yourself, with a greater value.")]
+    return rewriting_refusals(context, start)
+
+
 def look_at_keys(context: Context, repair: KeyedRepair) -> Looked:
     """What a repair of keys would change, with the first conflicts, and why it can't."""
     start, versions, queries = repair.start, repair.versions, repair.queries
@@ -204,8 +234,8 @@ def look_at_keys(context: Context, repair: KeyedRepair) -> Looked:
     found = Found.of(schema, run_query(context, start, versions, queries.summary, context.progress))
     if found.number(CONFLICT):
         listed = run_query(context, start, versions, queries.conflicts, context.progress)
-        found = Found(found.counts, found.examples, [Example.of(schema, each) for each in listed])
-    return Looked(found, makes_older(start, found))
+        found = replace(found, conflicts=[Example.of(schema, each) for each in listed])
+    return Looked(found)
 
 
 def conflicts_of(seen: RowRepair) -> Between:
@@ -214,17 +244,3 @@ def conflicts_of(seen: RowRepair) -> Between:
         name = seen.start.root.table.full_name
         raise Refused(f"{name} has no primary key: no row can be chosen", seen.instead)
     return repair.between
-
-
-def makes_older(start: RewriteBase, found: Found) -> list[Refusal]:
-    """Why rows that are there can't become what they were."""
-    column, name = start.schema.options.get("sequence.field"), start.root.table.full_name
-    if column is None or not (found.number(CHANGED) or found.number(CONFLICT)):
-        return []
-    return [
-        Refusal(
-            f"{name} keeps the row with the greatest {column} (sequence.field): a row of then may be older "
-            "than that of now, and Paimon would leave it out",
-            "Roll back the whole table, or write those rows with a greater value.",
-        )
-    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,13 +97,15 @@ _OF_REPAIRS = Words(
 class Found:
     """How many rows come back, go, become others and are in conflict, with an example of each kind.
 
-    `lost` are rows that can't be taken out, because they are no longer there; they have no key.
+    `lost` are rows that can't be taken out, because they are no longer there; they have no key. Of the kinds
+    in `older` a row that is added may not replace the one that is there.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     examples: Mapping[str, Example] = field(default_factory=dict)
     conflicts: Sequence[Example] = ()
     lost: int = 0
+    older: Collection[str] = ()
     words: Words = _OF_REPAIRS
 
     @classmethod
@@ -111,6 +113,7 @@ class Found:
         return cls(
             {each["kind"]: each["n"] for each in answers},
             {each["kind"]: Example.of(schema, each["example"]) for each in answers if each.get("example")},
+            older=[each["kind"] for each in answers if each["older"]],
         )
 
     def number(self, kind: str) -> int:
@@ -236,6 +239,11 @@ class Decision:
 
     def changes(self, found: Found) -> bool:
         return self.resolution is not None or found.changes(self.word)
+
+    def overwrites(self, found: Found) -> bool:
+        """Whether single rows can't be written so that the table shows them."""
+        decides = self.resolution is not None or self.word == TAKE_THEN
+        return any(kind in found.older for kind in (BACK, CHANGED, *([CONFLICT] if decides else [])))
 
     def items(self, found: Found, since: str) -> list[Item]:
         if self.resolution is None:

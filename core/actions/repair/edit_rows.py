@@ -23,7 +23,6 @@ from paimark.core.actions.repair.commit import (
     RowRepair,
     apply_repair,
     conflicts_of,
-    makes_older,
     plan_repair,
     writing_repairs,
 )
@@ -110,6 +109,7 @@ class _Edits(RowRepair):
             )
         counts, examples = dict[str, int](), dict[str, Example]()
         changes, conflicts, steps = self._asked(context, self.queries.all_changes), [], []
+        older = set[str]()
         for each in changes:
             example = Example.of(schema, each)
             kind = GO if example.then is None else BACK if example.now is None else CHANGED
@@ -117,11 +117,11 @@ class _Edits(RowRepair):
                 kind = CONFLICT
                 conflicts.append(example)
             counts[kind] = counts.get(kind, 0) + 1
+            older |= {kind} if each["older"] else set()
             examples.setdefault(kind, example)
             verb = "delete" if example.then is None else "create" if example.now is None else "replace"
             steps.append(Step(verb, example.change if verb == "replace" else example.label))
-        found = Found(counts, examples, conflicts[:5], words=_WORDS)
-        return Looked(found, makes_older(self.start, found), steps)
+        return Looked(Found(counts, examples, conflicts[:5], older=older, words=_WORDS), steps=steps)
 
     def _asked(self, context: Context, sql: str) -> list[dict[str, Any]]:
         repair = self.repair

@@ -53,6 +53,20 @@ def test_a_decimal_is_told_with_all_its_digits(
     assert "v 12345678901234567890.30 -> 12345678901234567890.20" in told
 
 
+def test_a_row_that_becomes_older_is_written_with_its_table(
+    engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
+) -> None:
+    columns, options = {"k": "INT", "v": "INT", "s": "STRING"}, {"bucket": "1", "sequence.field": "v"}
+    t = Repaired(engine, engine_warehouse, judge, "by_v", keys=("k",), columns=columns, options=options)
+    t.do("INSERT INTO t VALUES (1, 5, 'one'), (2, 5, 'two')")
+    same = {"key": {"k": 1}, "set": {"s": "edited"}}
+    assert t.repair("edit-rows", file=edits(tmp_path / "e.jsonl", same)).arguments["overwrites"] is False
+    older: list[dict[str, Any]] = [{"key": {"k": 1}, "set": {"v": 4}}, {"key": {"k": 2}, "delete": True}]
+    plan = t.repair("edit-rows", file=edits(tmp_path / "f.jsonl", *older))
+    assert plan.steps[-1].detail.startswith("the whole table, as one OVERWRITE")
+    assert t.rows == [[1, 4, "edited"]]
+
+
 def test_edits_are_one_commit_and_one_undo(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:

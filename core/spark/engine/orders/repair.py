@@ -112,7 +112,7 @@ def _overwrite(
     if partitions.num_rows > MOST_PARTITIONS:
         raise Refused(
             f"Rows of more than {MOST_PARTITIONS} partitions of {target.name} would change at once",
-            "Merge fewer at a time.",
+            "Change fewer at a time.",
         )
     frame = spark.createDataFrame(partitions)
     write.replace((frame if replaced else frame.select())._jdf)
