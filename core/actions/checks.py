@@ -53,6 +53,13 @@ def integer_argument(arguments: Mapping[str, object], name: str) -> int | None:
     raise UsageError(f"{name} is a whole number, not {value!r}")
 
 
+def required_integer(arguments: Mapping[str, object], name: str) -> int:
+    value = integer_argument(arguments, name)
+    if value is None:
+        raise UsageError(f"{name} is missing", f"Give it as --{name}.")
+    return value
+
+
 def read_only_refusals(context: Context) -> list[Refusal]:
     if context.read_only:
         return [Refusal(*READ_ONLY)]

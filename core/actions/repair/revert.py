@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from paimark.core.actions.checks import fingerprint, integer_argument, text_argument
+from paimark.core.actions.checks import fingerprint, integer_argument, required_integer, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge import history
 from paimark.core.actions.merge.resolution import Between
@@ -32,7 +32,7 @@ from paimark.core.actions.repair.deciding import Found, KeyedRepair
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import run_query, start_in, version_of
 from paimark.core.actions.said import engine_of
-from paimark.core.errors import FileMissing, NotFound, Refused, UsageError
+from paimark.core.errors import FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.protocol import Repair, Version
@@ -215,9 +215,7 @@ def conflicting(context: Context, table: TablePath, arguments: Mapping[str, obje
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Commit:
-    number, branch = integer_argument(arguments, "snapshot"), text_argument(arguments, "branch")
-    if number is None:
-        raise UsageError("snapshot is missing", "Give it as --snapshot.")
+    number, branch = required_integer(arguments, "snapshot"), text_argument(arguments, "branch")
     root = branch_root(files, table, branch)
     start = start_in(files, root, is_main=branch is None, at=integer_argument(arguments, "head"))
     commit = resolve_version(files, root, f"snapshot.{number}").snapshot
