@@ -70,7 +70,7 @@ from paimark.core.actions.said import (
 )
 from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
-from paimark.core.figures import age, counted
+from paimark.core.figures import age, counted, some_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.commits import only_compacted_since
@@ -211,7 +211,7 @@ class DeleteBranch(Change[DeleteBranchState]):
         self._stays = f"{late} came while it was being deleted"
         lost = [each for record in late.commits[-1:] for each in missing_of(files, root, record)]
         if lost:
-            self._stays += f", and lacks {lost[0]}" + (f" and {len(lost) - 1} more" if lost[1:] else "")
+            self._stays += f", and lacks {some_of(lost, 1)}"
 
     def take_back(self, hold: Hold) -> None:
         unmarked(hold, self._root)

@@ -27,7 +27,6 @@ _JSON = (
     f"map('timestampFormat', {literal(_MOMENT + 'XXX')}, 'timestampNTZFormat', {literal(_MOMENT)}, "
     "'timeZone', 'UTC', 'ignoreNullFields', 'false')"
 )
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 # Makes the SQL of a column's value, given the column's name and the SQL that reads it.
 AsText = Callable[[str, str], str]
 
@@ -189,7 +188,7 @@ class Choices:
     @property
     def decimals(self) -> Collection[str]:
         kinds = {each.name: ColumnType.of(str(each.type)).name for each in self.of.schema.fields}
-        return [name for name, kind in kinds.items() if kind in _DECIMALS]
+        return [name for name, kind in kinds.items() if kind == "DECIMAL"]
 
     def every_conflict(self, as_text: AsText, limit: int | None = None) -> str:
         """One row per conflict, by key: `key`, `base`, `main` and `branch`, `differing` and `both`.

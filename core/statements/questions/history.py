@@ -26,7 +26,7 @@ from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
-from paimark.core.table.definition.column_types import FRACTIONS, WHOLE, ColumnType
+from paimark.core.table.definition.column_types import FRACTIONS, UNPADDED_TEXTS, WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -264,7 +264,7 @@ def _known(kind: str, text: str) -> Any:
     with suppress(ValueError, InvalidOperation):
         if column.name in WHOLE:
             return int(text)
-        if column.name in ("VARCHAR", "STRING"):
+        if column.name in UNPADDED_TEXTS:
             return text
         if column.name == "DATE":
             return (date.fromisoformat(text) - _EPOCH).days
