@@ -407,6 +407,6 @@ class Console(TakesMouse, SparingApp, StyledApp):
         if staged := sum(getattr(each, "staged", 0) for each in self.screen_stack):
             return f"{counted(staged, 'edited row')} not committed: {quit_key()} again quits and drops them"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
-        has_it = f"{quit_key()} again quits, {key('query.history', 'ctrl+o')} has it"
+        has_it = f"{quit_key()} again quits, {key('query.history')} has it"
         lost = f"{unsaved} with text not saved or run: {has_it}"
         return lost if self.browse.tabs.unsaved_queries else ""

@@ -324,7 +324,7 @@ class QuerySheet(Column):
             return line
         line = [*line, *narrowed(self.grid, self.result)]
         is_there = bool(self.grid.count) and not self.result.running
-        return self._with_hint(line, f"{key('query.leave', 'esc')} goes to the rows", is_there)
+        return self._with_hint(line, f"{key('query.leave')} goes to the rows", is_there)
 
     def _with_hint(self, line: Line, hint: str, is_true: bool) -> Line:
         """The line with a hint for who types, if all of it fits."""
