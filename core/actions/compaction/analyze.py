@@ -43,7 +43,7 @@ _SIZES = {"TINYINT": 1, "BOOLEAN": 1, "SMALLINT": 2, "INT": 4, "FLOAT": 4, "DATE
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `columns` (names apart by commas, `*` for all), `branch` (main when None).
+    """Arguments: `columns` (names with commas between them, `*` for all), `branch` (main when None).
 
     Without columns only the rows are counted. Raises `NotFound` for a column that does not exist.
     """

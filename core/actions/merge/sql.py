@@ -63,7 +63,7 @@ class Unkeyed:
 class KeyedChanges(ABC):
     """Rows with a key that are to become others.
 
-    Columns in `kept` are none of then: a row that is there then and now keeps their values of now.
+    The earlier version lacks the columns in `kept`: a row that it has too keeps its present values of them.
     """
 
     schema: TableSchema
@@ -130,7 +130,7 @@ class KeyedChanges(ABC):
         return f"WITH versions AS ({read}), beside AS ({grouped})"
 
     def completed(self, then: str, now: str) -> str:
-        """The row of then with the columns that it lacks."""
+        """The earlier row, with the columns that it lacks."""
         if not self.kept:
             return then
         cells = [
@@ -142,11 +142,11 @@ class KeyedChanges(ABC):
 @dataclass(frozen=True, kw_only=True)
 class Carried(KeyedChanges):
     """What differs from `BASE` in `THEN`, carried to `NOW`: a row that differs there from `BASE_NOW` is in
-    conflict, if it is not what it shall be already.
+    conflict, unless it is already the row that it is to become.
 
-    Each pair may lack keys whose rows are the same in both. Without `has_then` no row was there then, and
-    with `is_newest` nothing came after the base: then those views are not there. `where` is a clause that
-    each row passes of a partition in which rows differ.
+    Each pair may lack keys whose rows are the same in both. Without `has_then` there were no rows then, and
+    with `is_newest` nothing came after the base: the views of those do not exist. `where` is a clause that
+    is true of each row in a partition whose rows differ.
     """
 
     has_then: bool = True

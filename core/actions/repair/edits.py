@@ -92,7 +92,10 @@ def read_edits(path: str, schema: TableSchema) -> list[RowEdit]:
 
 
 def cell_text(schema: TableSchema, name: str, text: str | None) -> str | None:
-    """A value of a column in one form, None for NULL. Raises `UsageError` if it is none of that column."""
+    """A value of a column in one form, None for NULL.
+
+    Raises `UsageError` if it is no value of that column.
+    """
     kinds = {field.name: field.type for field in schema.fields}
     if name not in kinds:
         raise UsageError(f"The table has no column {name}", near_names(name, kinds))

@@ -52,7 +52,7 @@ _COMPACT = "Compact it with --full first: that joins the marks with their files.
 class _Commit(RowRepair):
     """One commit of a root in its present state; `before` is None for the first, or one without rows.
 
-    Of a table with a primary key, `lacking` are columns of now that the commit did not know; of another one,
+    Of a table with a primary key, `lacking` are present columns that the commit did not know; of another one,
     `by_files` is what it did.
     """
 

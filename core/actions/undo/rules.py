@@ -27,7 +27,7 @@ _REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
 
 
 class Left(Enum):
-    """What is there of that which a change left."""
+    """How much is left of what a change made."""
 
     AS_IT_WAS = "as it was"
     CHANGED = "changed"
@@ -35,7 +35,10 @@ class Left(Enum):
 
 
 class Rule(NamedTuple):
-    """`left` tells what is left of an edit, None if that is no matter. `plan` plans the edit turned round."""
+    """`left` tells what is left of an edit, None if that does not matter.
+
+    `plan` plans the edit turned round.
+    """
 
     left: Callable[[Files, TablePath, Any], Left] | None
     plan: Callable[[Context, TablePath, Operation], Plan]
@@ -95,7 +98,7 @@ def _rule_of(operation: Operation) -> tuple[Rule, Any]:
 
 
 def left(files: Files, table: TablePath, operation: Operation) -> Left:
-    """What is there of that which the change left."""
+    """How much is left of what the change made."""
     rule, edit = _rule_of(operation)
     try:
         return Left.AS_IT_WAS if rule.left is None else rule.left(files, table, edit)

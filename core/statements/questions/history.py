@@ -104,8 +104,8 @@ class History:
     def find(self, progress: Progress) -> Iterator[Change]:
         """The changes, newest first, and last the rows that the oldest version has already.
 
-        The versions are read with the columns that the table has now. Raises `UsageError` for values that are
-        none of their column, and `Refused` if more rows have them than a key has.
+        The versions are read with the columns that the table has now. Raises `UsageError` for values that do
+        not fit their column, and `Refused` if more rows have them than a key has.
         """
         root, schema = self.root, self._schema()
         condition = values_condition(schema, self.key)
