@@ -33,7 +33,7 @@ from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
 from paimark.tui.terminal.escape_key import apart, read_any_bytes, read_escape, toggle
 from paimark.tui.terminal.key_order import Cancellable, act, bind, is_bound, keymap, settled
-from paimark.tui.terminal.leaving import keep_quiet
+from paimark.tui.terminal.quitting import keep_quiet
 from paimark.tui.terminal.sent_cells import SparingApp
 from paimark.tui.theme import THEMES, StyledApp, best_theme, make_theme, wants_no_colors
 from paimark.tui.widgets.grid.record_grid import RecordGrid

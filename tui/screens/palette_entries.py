@@ -19,7 +19,7 @@ from paimark.tui.dialogs.palette import PaletteEntry
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.pane import Pane
-from paimark.tui.query.asking import holders_statement, try_statement, when_statement
+from paimark.tui.query.ready_statements import holders_statement, try_statement, when_statement
 from paimark.tui.session import Session, Target
 from paimark.tui.tabs import Tab
 

@@ -48,12 +48,12 @@ from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.comparison import savepoints_held_alone
-from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import (
     remove_root,
     root_files,
 )
 from paimark.core.actions.roots.root_state import RootState, held_by, moving_refusals, state
+from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.actions.said import (
     commits_between,
     end_unknown,

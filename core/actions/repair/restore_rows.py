@@ -29,8 +29,8 @@ from paimark.core.actions.repair.commit import (
     plan_repair,
     writing_repairs,
 )
-from paimark.core.actions.repair.deciding import Found, KeyedRepair
-from paimark.core.actions.repair.meant import meant_rows
+from paimark.core.actions.repair.repair_plan import Found, KeyedRepair
+from paimark.core.actions.repair.row_condition import meant_rows
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.rollback.target import version_at

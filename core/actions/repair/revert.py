@@ -28,7 +28,7 @@ from paimark.core.actions.repair.commit import (
     writing_repairs,
 )
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
-from paimark.core.actions.repair.deciding import Found, KeyedRepair
+from paimark.core.actions.repair.repair_plan import Found, KeyedRepair
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import run_query, start_in, version_of
 from paimark.core.actions.said import engine_of

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
-from paimark.core.actions.roots.as_made import defined_state, made_state
+from paimark.core.actions.roots.unlocked_changes import defined_state, made_state
 from paimark.core.actions.undo import commit, replacement, retirement, truncation
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.storage.files import Files

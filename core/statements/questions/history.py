@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.repair.meant import values_condition
+from paimark.core.actions.repair.row_condition import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import engine_of as engine_name
 from paimark.core.actions.said import job_of

@@ -387,7 +387,7 @@ class QuerySheet(Column):
             await self.app.push_screen(cell)
 
     def action_row(self) -> None:
-        from paimark.tui.query.asking import history_statement
+        from paimark.tui.query.ready_statements import history_statement
 
         index = self.grid.index
         if index is not None:
@@ -397,7 +397,7 @@ class QuerySheet(Column):
 
     def action_blame(self) -> None:
         """Ask which commit wrote the rows from that under the cursor on, as many as a person looks at."""
-        from paimark.tui.query.asking import blame_statement
+        from paimark.tui.query.ready_statements import blame_statement
 
         first, view = self.grid.cursor, self.grid.view
         shown = [view.index(place) for place in range(first, min(len(view), first + _BLAMED))]
