@@ -199,7 +199,7 @@ def test_a_reason_is_given_again_and_taken_away(context: Context) -> None:
 def test_what_went_after_the_plan_is_not_protected(
     context: Context, thing: dict[str, object], goes: tuple[str, dict[str, object]]
 ) -> None:
-    plan = planned(context, "protect", reason="r", **thing)
+    plan = planned(context, "protect", ORDERS, reason="r", **thing)
     action, arguments = goes
     done(context, action, ORDERS, **arguments)
     with pytest.raises(NotFound):
@@ -211,7 +211,7 @@ def test_another_tag_of_the_name_is_not_protected(context: Context) -> None:
     plan = planned(context, "protect", tag="v2", reason="r")
     done(context, "delete-tag", name="v2")
     done(context, "create-tag", name="v2", snapshot=5)
-    with pytest.raises(Refused, match="tag v2 of main of shop.orders moved since the plan was made"):
+    with pytest.raises(Refused, match=r"tag v2 of main of .* moved since the plan was made"):
         applied(context, plan)
 
 
