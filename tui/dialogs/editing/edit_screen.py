@@ -184,10 +184,8 @@ class EditScreen(Dialog[Outcome | None]):
         files: list[str] = []
         if self._try(lambda: files.append(self._written(tells_old=newest is not None))):
             target = self._target
-            given: dict[str, object] = {
-                "file": files[0],
-                "read_at": f"snapshot.{target.read_at if newest is None else newest}",
-            }
+            read_at = target.read.id if newest is None and target.read is not None else newest
+            given: dict[str, object] = {"file": files[0], "read_at": f"snapshot.{read_at}"}
             if target.branch is not None:
                 given["branch"] = target.branch
             dialog = PlanDialog(self._session, action("edit-rows"), target.table, given)
