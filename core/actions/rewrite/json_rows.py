@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from paimark.core.table.definition.column_types import DECIMALS, ColumnType
+from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.records import TableSchema
 
 _DECODER = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
@@ -32,7 +32,7 @@ def _typed(kind: Any, value: Any) -> Any:
     """`kind` is the schema's value: a text, or an object for a nested type."""
     match value:
         case Decimal():
-            return value if ColumnType.of(str(kind)).name in DECIMALS else float(value)
+            return value if ColumnType.of(str(kind)).name == "DECIMAL" else float(value)
         case list():
             return [_typed(_part(kind, "element"), each) for each in value]
         case dict():

@@ -142,3 +142,18 @@ def test_a_job_that_commits_meanwhile_refuses_it(
     with pytest.raises(Refused, match="moved since the plan was made"):
         action_named(action).apply(context, plan, lambda line: None)
     assert table_exists(context.files, ORDERS)
+
+
+@pytest.mark.parametrize("action", ["drop-table", "rename-table"])
+def test_another_table_that_was_made_under_the_name_stays(
+    action: str, warehouse_template: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(warehouse_template, tmp_path / "warehouse")
+    context = context_on(tmp_path / "warehouse")
+    table = tmp_path / "warehouse" / ORDERS.directory
+    plan = planned(context, action, ORDERS, **PREPARED[action][0])
+    other = table / "snapshot/snapshot-5"
+    other.write_text(re.sub(r"manifest-list-[^\"]+", "manifest-list-of-another", other.read_text()))
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        action_named(action).apply(context, plan, lambda line: None)
+    assert table_exists(context.files, ORDERS)
