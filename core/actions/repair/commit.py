@@ -188,7 +188,7 @@ def apply_repair(
         commit_user=commit_user(str(uuid.uuid4())),
         operation=plan.action,
         done=seen.done,
-        overwrites=plan.arguments["overwrites"] is True,
+        overwrites=plan.arguments.get("overwrites") is True,
     )
     order = seen.ordered(order) if repair is None else decided.ordered(order, repair)
     made = committed(context, start.root, order, newest, progress)

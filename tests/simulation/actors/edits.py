@@ -91,6 +91,7 @@ def answer(sql: str, rows: Mapping[str, Rows], lines: Sequence[str]) -> list[dic
             "then": row_of(each.key, each.then),
             "now": row_of(each.key, each.now),
             "is_conflict": each.is_conflict,
+            "older": False,
         }
         for each in key_changes(rows, lines)
     ]

@@ -64,7 +64,8 @@ def answer(sql: str, rows: Mapping[str, Rows]) -> list[dict[str, Any]] | None:
         changes = key_changes(sql, rows)
         if sql.endswith("GROUP BY kind"):
             return [
-                {"kind": kind, "n": count} for kind, count in Counter(each.kind for each in changes).items()
+                {"kind": kind, "n": count, "older": False}
+                for kind, count in Counter(each.kind for each in changes).items()
             ]
         conflicts = [each for each in changes if each.is_conflict]
         return [

@@ -14,6 +14,7 @@ from paimark.core.errors import NotFound, Refused
 from paimark.core.spark.client.client import Engine
 from tests.actions.acting import applied, done, texts
 from tests.interop.judge import Judge
+from tests.spark.datasource.test_table_options import set_options
 from tests.spark.repair.repaired import FIRST, INSERT, KEYED, MERGE, Repaired
 
 
@@ -292,7 +293,7 @@ def test_rows_that_become_older_are_written_with_their_partitions(
     assert t.rows == [["a", 1, 6, "job"], *restored[1:]]
     # The delete alone: before, the row did not come back, and nobody said so.
     judge.put(engine_warehouse, t.name, [("-D", ["a", 2, 9, None])])
-    t.repair("restore-rows", from_version="snapshot.1", keys='{"p": "a", "k": 2}')
+    t.repair("revert", snapshot=t.newest)
     assert t.rows == [["a", 1, 6, "job"], *restored[1:]]
     t.undo()
     assert t.rows == [["a", 1, 6, "job"], restored[2]]
@@ -305,6 +306,41 @@ def test_rows_that_become_older_are_written_with_their_partitions(
     judge.put(engine_warehouse, t.name, [("+I", ["a", 8, 1, "late"])])
     with pytest.raises(Refused, match="moved while its rows were written"):
         applied(t.context, plan)
+
+
+def test_a_row_of_a_chain_does_not_become_older(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    """An overwrite of its partition in the delta branch would take that out of the snapshot branch."""
+    options = {
+        "bucket": "1",
+        "sequence.field": "v",
+        "partition.timestamp-pattern": "$p",
+        "partition.timestamp-formatter": "yyyyMMdd",
+    }
+    columns = {"p": "STRING", "k": "INT", "v": "INT"}
+    t = Repaired(
+        engine,
+        engine_warehouse,
+        judge,
+        "chain",
+        keys=("p", "k"),
+        partitions=("p",),
+        columns=columns,
+        options=options,
+    )
+    judge.put(engine_warehouse, t.name, [("+I", ["20260101", 1, 1])])
+    judge.create_tag(engine_warehouse, t.name, "t1", 1)
+    chain = {
+        "chain-table.enabled": "true",
+        "scan.fallback-snapshot-branch": "snap",
+        "scan.fallback-delta-branch": "delta",
+    }
+    for branch in ("snap", "delta"):
+        judge.create_branch(engine_warehouse, t.name, branch, "t1")
+        set_options(engine_warehouse, t.name, chain, f"branch/branch-{branch}")
+    set_options(engine_warehouse, t.name, chain)
+    judge.put(engine_warehouse, f"{t.name}$branch_delta", [("+I", ["20260101", 1, 9])])
+    [refusal] = t.plan("revert", snapshot=2, branch="delta").refusals
+    assert "in branch delta would take that out of branch snap" in refusal.reason
 
 
 def test_nothing_is_committed_if_the_same_rows_changed(
