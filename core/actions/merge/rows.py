@@ -66,7 +66,7 @@ def merged_rows(
     them, and for removed rows that no key matches."""
     versions = versions_of(survey)
     if survey.kind == "append":
-        unkeyed = Unkeyed(where_changed(context.files, survey))
+        unkeyed = Unkeyed(survey.target.schema, where_changed(context.files, survey))
         (answer,) = run_query(context, survey.target, versions, unkeyed.count_removed, progress)
         if answer["removed"] and choice != "branch":
             raise Refused(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import GONE
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import ColumnType, has_ordered_entries
 from paimark.core.table.records import TableSchema
 
 # Rows as they shall be, and those from which they were made; rows of now, and those that they were before.
@@ -39,11 +39,12 @@ class Unkeyed:
     clause that every row passes that the branch added or removed.
     """
 
+    schema: TableSchema
     where: str = ""
 
     @property
     def added(self) -> str:
-        return f"SELECT * FROM {THEN}{self.where} EXCEPT ALL SELECT * FROM {BASE}{self.where}"
+        return as_declared(self.schema, self._added)
 
     @property
     def count_removed(self) -> str:
@@ -52,11 +53,19 @@ class Unkeyed:
     @property
     def replayed(self) -> str:
         """Main without the rows that the branch removed, and with those that it added."""
-        return f"(SELECT * FROM {NOW} EXCEPT ALL ({self._removed})) UNION ALL ({self.added})"
+        now = f"SELECT {comparable(self.schema)} FROM {NOW}"
+        return as_declared(self.schema, f"({now} EXCEPT ALL ({self._removed})) UNION ALL ({self._added})")
+
+    @property
+    def _added(self) -> str:
+        return f"{self._rows(THEN)} EXCEPT ALL {self._rows(BASE)}"
 
     @property
     def _removed(self) -> str:
-        return f"SELECT * FROM {BASE}{self.where} EXCEPT ALL SELECT * FROM {THEN}{self.where}"
+        return f"{self._rows(BASE)} EXCEPT ALL {self._rows(THEN)}"
+
+    def _rows(self, view: str) -> str:
+        return f"SELECT {comparable(self.schema)} FROM {view}{self.where}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,15 +133,22 @@ class KeyedChanges(ABC):
     def upserted(self, row: str) -> str:
         """The columns of a `Repair`'s upserts, if that `row` takes the place of `now`."""
         # Not the key `k`: Spark makes 0.0 of -0.0 there.
-        cells = [f"IF({row} IS NULL, now, {row}).{quoted(each)} AS {quoted(each)}" for each in self.columns]
+        cells = [
+            f"{self.cell(f'IF({row} IS NULL, now, {row})', each)} AS {quoted(each)}" for each in self.columns
+        ]
         return f"{', '.join(cells)}, {row} IS NULL AS {GONE}"
+
+    def cell(self, row: str, name: str) -> str:
+        """The value of a column in a row whose values are `comparable`."""
+        is_map = any(each.name == name and has_ordered_entries(each.type) for each in self.schema.fields)
+        return f"map_from_entries({row}.{quoted(name)})" if is_map else f"{row}.{quoted(name)}"
 
     def beside(self, views: Sequence[str], *, more: str = "", where: str = "") -> str:
         """Common tables, the last of them `beside`: a row for each key, with its row of each view.
 
         Each view is read once. `more` is selected too, of all of a key's rows; `where` is a clause for each.
         """
-        packed = f"struct({_list(self.keys)}) AS {_KEY}, struct({_list(self.columns)}) AS {_ROW}"
+        packed = f"struct({_list(self.keys)}) AS {_KEY}, struct({comparable(self.schema)}) AS {_ROW}"
         read = " UNION ALL ".join(
             f"SELECT *, {packed}, '{view}' AS {_OF} FROM {view}{where}" for view in views
         )
@@ -155,9 +171,12 @@ class Carried(KeyedChanges):
     """What differs from `BASE` in `THEN`, carried to `NOW`: a row that differs there from `BASE_NOW` is in
     conflict, unless it is already the row that it is to become.
 
-    Each pair may lack keys whose rows are the same in both. Without `has_then` there were no rows then, and
-    with `is_newest` nothing came after the base: the views of those do not exist. `where` is a clause that
-    is true of each row in a partition whose rows differ.
+    Each pair may lack keys whose rows are the same in both. So of a key that did not change up to `NOW`,
+    `now` is the row of `BASE`. In a merge, whose two bases may differ in it, the target has another row. But
+    then only the key of `now` is written, if the row goes, and nothing of it is shown.
+
+    Without `has_then` there were no rows then, and with `is_newest` nothing came after the base: the views of
+    those do not exist. `where` is a clause that is true of each row in a partition whose rows differ.
     """
 
     has_then: bool = True
@@ -275,7 +294,7 @@ class Choices:
         return f"array_compact(array({', '.join(flags)}))"
 
     def _packed(self, row: str, columns: Sequence[str], as_text: AsText) -> str:
-        values = [f"{as_text(name, f'{row}.{quoted(name)}')} AS {self._field(name)}" for name in columns]
+        values = [f"{as_text(name, self.of.cell(row, name))} AS {self._field(name)}" for name in columns]
         return f"IF({row} IS NULL, NULL, to_json(struct({', '.join(values)}), {_JSON}))"
 
     def _differs(self, column: str) -> str:
@@ -326,6 +345,25 @@ class Choices:
             f"CASE {self._chosen(column)} WHEN 'main' THEN now.{name} WHEN 'branch' THEN then.{name} "
             f"WHEN 'base' THEN base.{name} ELSE IF({is_branch_alone}, then.{name}, now.{name}) END"
         )
+
+
+def comparable(schema: TableSchema) -> str:
+    """A selection of all columns, whose values Spark can compare: of a map its entries, by their keys."""
+    return _selected(schema, "sort_array(map_entries({}))")
+
+
+def as_declared(schema: TableSchema, rows: str) -> str:
+    """The rows of a query with `comparable` values, as the table has them."""
+    return f"SELECT {_selected(schema, 'map_from_entries({})')} FROM ({rows})"
+
+
+def _selected(schema: TableSchema, form_of_map: str) -> str:
+    cells = []
+    for field in schema.fields:
+        name = quoted(field.name)
+        is_map = has_ordered_entries(field.type)
+        cells.append(f"{form_of_map.format(name)} AS {name}" if is_map else name)
+    return ", ".join(cells)
 
 
 def exactly(decimals: Collection[str]) -> AsText:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from paimark.core.actions.merge.sql import BASE, NOW, THEN, KeyedChanges
+from paimark.core.actions.merge.sql import BASE, NOW, THEN, KeyedChanges, comparable
 from paimark.core.actions.repair.edits import RowEdit, spark_type, why_not
 from paimark.core.once import once
 from paimark.core.quoting import literal, quoted
@@ -47,7 +47,7 @@ class OneVersion(KeyedChanges):
 
     def _changed(self, before: str, after: str) -> str:
         """The keys that one commit changed."""
-        packed = f"struct({_list(self.keys)}) AS c, struct({_list(self.columns)}) AS r"
+        packed = f"struct({_list(self.keys)}) AS c, struct({comparable(self.schema)}) AS r"
         return (
             f"SELECT c FROM (SELECT {packed}, 1 AS n FROM {before} "
             f"UNION ALL SELECT {packed}, 2 AS n FROM {after}) "
@@ -122,8 +122,8 @@ class EditedRows(KeyedChanges):
         )
 
     def _rows(self, view: str) -> str:
-        key, row = (", ".join(map(quoted, names)) for names in (self.keys, self.columns))
-        return f"SELECT struct({key}) AS k, struct({row}) AS r FROM {view} WHERE {self.where}"
+        packed = f"struct({_list(self.keys)}) AS k, struct({comparable(self.schema)}) AS r"
+        return f"SELECT {packed} FROM {view} WHERE {self.where}"
 
     @property
     def _base(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
+from paimark.core.actions.merge.sql import as_declared, comparable
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, version_of
 from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import Version
@@ -107,17 +108,18 @@ class CommitFiles:
     @property
     def rows_sql(self) -> str:
         """The rows that are written, of which some columns are text; empty for none."""
-        of, parts = self._rows_of, []
+        of, parts, schema = self._rows_of, list[str](), self.start.schema
         if self.is_mixed:
             there = f"{of(_WITHIN)} UNION ALL {of(_INTACT)}"
-            return f"({there}) EXCEPT ALL ({self._taken}) UNION ALL ({of(_BEFORE)} EXCEPT ALL {self._after})"
+            come = f"{of(_BEFORE)} EXCEPT ALL {self._after}"
+            return as_declared(schema, f"({there}) EXCEPT ALL ({self._taken}) UNION ALL ({come})")
         if self.within:
             parts.append(f"({of(_WITHIN)} EXCEPT ALL ({self._taken}))")
         if self.marked:
             parts.append(f"({of(_BEFORE)} EXCEPT ALL {of(_LEFT)})")
         elif self.removed:
             parts.append(f"({of(_BEFORE)})")
-        return " UNION ALL ".join(parts)
+        return as_declared(schema, " UNION ALL ".join(parts)) if parts else ""
 
     @property
     def _after(self) -> str:
@@ -142,7 +144,8 @@ class CommitFiles:
             name = quoted(field.name)
             cell = _with_texts(field.type, name)
             cells.append(name if cell == name else f"{cell} AS {name}")
-        return f"SELECT {', '.join(cells)} FROM {view}"
+        rows = f"(SELECT {', '.join(cells)} FROM {view})"
+        return f"SELECT {comparable(self.start.schema)} FROM {rows}"
 
     def _version(self, snapshot: Snapshot, names: Iterable[str]) -> Version:
         return replace(version_of(self.start.root, snapshot), only=tuple(sorted(names)))

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from paimark.core.actions.checks import fingerprint, integer_argument, required_text, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
-from paimark.core.actions.merge.sql import BACK, GO, NOW, THEN
+from paimark.core.actions.merge.sql import BACK, GO, NOW, THEN, comparable
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.repair.changes import OneVersion
 from paimark.core.actions.repair.commit import (
@@ -130,7 +130,8 @@ class _Rows(RowRepair):
 
     def _look_at_rows(self, context: Context) -> Looked:
         lost = " OR ".join(f"{quoted(name)} IS NOT NULL" for name in self.lacking) or "false"
-        then, now = (f"SELECT * FROM {each} AS this WHERE {self.where}" for each in (THEN, NOW))
+        rows = f"SELECT {comparable(self.start.schema)} FROM"
+        then, now = (f"{rows} {each} AS this WHERE {self.where}" for each in (THEN, NOW))
         # Within an aggregate Spark takes only conditions that are the same each time.
         sql = (
             f"SELECT (SELECT count(*) FROM ({now} EXCEPT ALL {then})) AS go, "

@@ -33,6 +33,9 @@ def _typed(kind: Any, value: Any) -> Any:
     match value:
         case Decimal():
             return value if ColumnType.of(str(kind)).name == "DECIMAL" else float(value)
+        case list() if _part(kind, "key") is not None:
+            # A map came as its entries, so that Spark could compare it.
+            return {str(each["key"]): _typed(kind["value"], each.get("value")) for each in value}
         case list():
             return [_typed(_part(kind, "element"), each) for each in value]
         case dict():

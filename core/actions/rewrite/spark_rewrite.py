@@ -42,7 +42,7 @@ from paimark.core.spark.protocol import (
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.commits import Overwritten, overwritten
 from paimark.core.table.definition import kinds
-from paimark.core.table.definition.column_types import unordered_part
+from paimark.core.table.definition.column_types import has_ordered_entries, unordered_part
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -179,7 +179,8 @@ def rewriting_refusals(context: Context, start: RewriteBase, *then: Snapshot) ->
 
 def comparing_refusals(start: RewriteBase, instead: str) -> list[Refusal]:
     """Why Spark can't compare the rows."""
-    part = next(filter(None, (unordered_part(field.type) for field in start.schema.fields)), "")
+    kinds = (field.type for field in start.schema.fields if not has_ordered_entries(field.type))
+    part = next(filter(None, map(unordered_part, kinds)), "")
     reason = f"{start.root.table.full_name} has a {part} column, and Spark can't compare its values"
     return [Refusal(reason, instead)] if part else []
 

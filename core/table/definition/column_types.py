@@ -103,6 +103,17 @@ def unordered_part(kind: object) -> str:
     return found[0].rstrip("<") if found else ""
 
 
+def has_ordered_entries(kind: object) -> bool:
+    """Whether a column's values are maps, which their entries in the order of the keys can stand for.
+
+    Not with floating numbers: Spark makes 0.0 of a key -0.0, and takes one for the other as a value.
+    """
+    if not isinstance(kind, Mapping) or "key" not in kind:
+        return False
+    parts = f"{type_text(kind['key'])} {type_text(kind['value'])}"
+    return not _UNORDERED.search(parts) and not any(each in parts for each in FRACTIONS)
+
+
 def parquet_paths(path: str, kind: object) -> Iterator[str]:
     """The dotted paths of a column's values in a Parquet file; `kind` as for `type_text`."""
     if not isinstance(kind, Mapping):

@@ -133,7 +133,7 @@ class StandInEngine:
             return edits.answer(task.sql, rows, task.texts[EDITS])
         if (answered := repairs.answer(task.sql, rows)) is not None:
             return answered
-        if task.sql == Unkeyed().count_removed:
+        if task.sql == _unkeyed(task).count_removed:
             return [{"removed": sum(_removed(rows).values())}]
         raise AssertionError(f"the stand-in for Spark does not know {task.sql}")
 
@@ -400,7 +400,7 @@ class StandInEngine:
 
     def _rows_of(self, write: Write, rows: Mapping[str, Rows]) -> Rows:
         """The rows of the query."""
-        unkeyed = Unkeyed()
+        unkeyed = _unkeyed(write)
         if write.sql == f"SELECT * FROM {THEN}":
             return rows[THEN]
         if write.sql == unkeyed.added:
@@ -442,3 +442,7 @@ def _of(snapshot: Mapping[str, Any]) -> Identity:
 def _identity(version: Version) -> Identity:
     found = Snapshot.from_json(version.snapshot.encode(), "the order")
     return Identity(found.id, found.base_manifest_list, found.delta_manifest_list)
+
+
+def _unkeyed(order: Ask | Write) -> Unkeyed:
+    return Unkeyed(TableSchema.from_json(order.schema.encode(), "the order"))

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import action
 from paimark.core.spark.client.client import Engine
@@ -17,6 +19,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, context_on
 from tests.interop.judge import Judge
+from tests.paimon import create_table
 
 KEYED: dict[str, Any] = {"keys": ("p", "k"), "partitions": ("p",), "options": {"bucket": "2"}}
 MERGE = (
@@ -43,11 +46,17 @@ class Repaired:
         partitions: Sequence[str] = (),
         options: Mapping[str, str] | None = None,
         columns: Mapping[str, str] | None = None,
+        schema: pa.Schema | None = None,
     ) -> None:
+        """`schema` in place of `columns`, for types that stock Paimon's words do not tell."""
         columns = columns or {"p": "STRING", "k": "INT", "v": "STRING"}
-        judge.create(
-            warehouse, f"reverts.{name}", columns, keys=keys, partitions=partitions, options=options or {}
-        )
+        label, options = f"reverts.{name}", options or {}
+        if schema is None:
+            judge.create(warehouse, label, columns, keys=keys, partitions=partitions, options=options)
+        else:
+            create_table(
+                warehouse, label, schema, primary_keys=keys, partition_keys=partitions, options=options
+            )
         self.engine, self.warehouse, self.judge = engine, warehouse, judge
         self.name, self.table = f"reverts.{name}", TablePath("reverts", name)
         self.context = replace(context_on(warehouse), engine=lambda: engine)
