@@ -67,12 +67,19 @@ def plan_splits(scan: Scan) -> list[Any]:
         parts = (split.filter_file(lambda file: file.file_name in names) for split in splits)
         splits = [part for part in parts if part is not None]
     require_readable(scan, splits)
-    if "rowkind.field" in open_table(scan).table_schema.options:
-        for split in splits:
-            # With this option pypaimon writes deletes without counting them, and stock compaction moves a
-            # single file to another level unchanged. Without merging, the deleted rows would come back.
-            split.raw_convertible = False
+    look_for_deletes(scan, splits)
     return splits
+
+
+def look_for_deletes(scan: Scan, splits: Collection[Any]) -> None:
+    """Merge also the files of splits in which no delete is counted, if there may be some.
+
+    With `rowkind.field` pypaimon writes deletes without counting them, and stock compaction moves a single
+    file to another level unchanged. Without merging, the deleted rows would come back.
+    """
+    if "rowkind.field" in scan.table_schema.options:
+        for split in splits:
+            split.raw_convertible = False
 
 
 def require_readable(scan: Scan, splits: Collection[Any]) -> None:

@@ -18,7 +18,13 @@ from pypaimon.read.scanner.file_scanner import FileScanner
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
 from paimark.core.errors import Refused
-from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
+from paimark.core.spark.datasource.paimon import (
+    look_for_deletes,
+    open_table,
+    plan_splits,
+    read_splits,
+    require_readable,
+)
 from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.streaming.consumers import changelog_producer, tells_changes_later
@@ -99,7 +105,9 @@ class MicroBatch:
             parts.insert(0, (self._whole, True))
         if not parts:
             return []
-        return self._scanned(parts, self._whole or parts[-1][0], is_streaming=False)
+        splits = self._scanned(parts, self._whole or parts[-1][0], is_streaming=False)
+        look_for_deletes(self._scan, splits)
+        return splits
 
     def _scanned(
         self, parts: Sequence[tuple[Snapshot, bool]], state: Snapshot, *, is_streaming: bool

@@ -229,6 +229,20 @@ def test_deletes_are_told_or_refused(tmp_path: Path, producer: str) -> None:
     assert [row[0] for row in Query(tmp_path, "shop.keyed").all()] == [2]
 
 
+@pytest.mark.parametrize("given", [{}, {"read.changelog": "true"}])
+def test_deletes_that_nobody_counted_are_no_rows_of_the_whole_state(
+    tmp_path: Path, judge: Judge, given: dict[str, str]
+) -> None:
+    """Stock Paimon has lifted the file of pypaimon as it is."""
+    schema = pa.schema([*KEYED, pa.field("kind", pa.string())])
+    options = {"bucket": "1", "rowkind.field": "kind"}
+    create_table(tmp_path, "shop.keyed", schema, primary_keys=["id"], options=options)
+    rows = {"id": [1, 2], "said": ["a", "b"], "kind": ["-D", "+I"]}
+    commit(tmp_path, "shop.keyed", pa.table(rows, schema=schema))
+    judge.compact(tmp_path, "shop.keyed")
+    assert [row[-3] for row in Query(tmp_path, "shop.keyed", **given).all()] == [2]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
