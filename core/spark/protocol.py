@@ -286,7 +286,7 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
 class TaskResult(msgspec.Struct, frozen=True, tag="Told"):
     """The result of an `Ask`: rows as JSON objects; of another order: the snapshot it made, if any.
 
-    `remark` is what failed of that which follows the commit.
+    `remark` is what failed after the commit.
     """
 
     rows: tuple[str, ...] = ()

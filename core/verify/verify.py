@@ -20,8 +20,8 @@ from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.history import expired_elsewhere, lost_commits, overwritten_commits, summed_up
-from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.needed_files import needs_of
+from paimark.core.verify.needed_paths import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.orphans import (
     Orphans,
     control_directories,

@@ -194,7 +194,7 @@ class Peeking:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             raise Unavailable(
                 f"The rows could not be read: {clean_text(last) or f'exit code {process.returncode}'}",
-                f"{key('pane.query', 'enter')} on its row prepares the query that reads them with Spark.",
+                f"{key('pane.query')} on its row prepares the query that reads them with Spark.",
             )
         report((version, _table(out)))
 

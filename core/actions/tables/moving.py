@@ -174,6 +174,11 @@ class TableMove(Change[S]):
         else:
             self.work.files.move(self._from.directory, self._to.directory)
             hold.table = self._to
+            if not hold.is_current:
+                # It stood still right before the move, and another process ended the change meanwhile.
+                self.work.files.move(self._to.directory, self._from.directory)
+                hold.table = self._from
+                hold.require()
 
     def landed(self, hold: Hold) -> Landed:
         if (copied := self._copied(hold)) is not None:

@@ -225,7 +225,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
             self._spark.cancel_again()
         self._head.say(*self._heading())
         if self._spark is None and self._problem is not None:
-            again = f"{key('difference.again', 'r')} tries again"
+            again = f"{key('difference.again')} tries again"
             hint = f"{self._problem.hint}  {again}" if self._problem.hint else again
             first, *more = problem(self._problem.message, hint)
             self._state.say(first, more)
@@ -253,7 +253,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         line = shown.position_line(
             self._choice, self._page.offset, len(self._rows), by_most=self._page.by_most, has_key=has_key
         )
-        more = f"  {key('difference.next', '>')}: the next" if self._has_next else ""
+        more = f"  {key('difference.next')}: the next" if self._has_next else ""
         return [*line, (more, "quiet")]
 
     @property
@@ -332,7 +332,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
             self._marked[key_of(row)] = row
         self._show_rows(min(index + 1, len(self._rows) - 1))
         marked = counted(len(self._marked), "row")
-        take = key("difference.take_back", "t")
+        take = key("difference.take_back")
         self.post_message(StatusShown(f"{marked} marked: {take} gives them what they were"))
 
     def action_take_back(self) -> None:

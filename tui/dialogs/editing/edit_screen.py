@@ -131,7 +131,7 @@ class EditScreen(Dialog[Outcome | None]):
         if (place := self._place()) is not None:
             name = cut(clean_text(self._staging.names[place[1]]), _NAME)
             zone = self._staging.zone_of(place[1])
-            example = f"empty is an empty text, and {key('edit.null', 'N')} in the rows is NULL"
+            example = f"empty is an empty text, and {key('edit.null')} in the rows is NULL"
             line = AskLine(
                 self._grid,
                 f"{name}, in {zone} =" if zone else f"{name} =",

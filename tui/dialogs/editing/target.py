@@ -18,8 +18,8 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import Point, TableSchema
 from paimark.core.travel.parse.statement import Statement
-from paimark.tui.query.asking import table_of
 from paimark.tui.query.query_result import QueryResult
+from paimark.tui.query.ready_statements import table_of
 
 _SNAPSHOT = "snapshot."
 _OLD = Refused(
