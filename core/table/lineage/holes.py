@@ -1,8 +1,8 @@
 """Snapshots that are missing between others of a root.
 
 An expiry deletes from the oldest on, a rollback from the newest on. So a hole is a loss: somebody deleted
-files, or restored a backup in part. But stock's `fast_forward` of a branch that has expired leaves one in main,
-and EARLIEST then names the snapshot behind it: no stock expiry takes those before.
+files, or restored a backup in part. But stock's `fast_forward` of a branch that has expired leaves one in
+main, and EARLIEST then names the snapshot behind it: no stock expiry takes those before.
 """
 
 from __future__ import annotations
