@@ -42,7 +42,7 @@ from paimark.core.spark.protocol import (
     StageProgress,
     TaskResult,
 )
-from paimark.core.statements.fates import (
+from paimark.core.statements.commit_outcome import (
     may_still_commit,
     not_committed,
     reporting_interrupts,

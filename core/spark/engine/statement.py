@@ -39,7 +39,7 @@ from paimark.core.spark.protocol import (
     Task,
     TaskResult,
 )
-from paimark.core.spark.writing.tries import on_newest, tried
+from paimark.core.spark.writing.retries import on_newest, tried
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.statements.inserts import COMMANDS, Insert, RowChange, read_change, read_insert
