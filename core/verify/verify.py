@@ -20,8 +20,8 @@ from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.history import expired_elsewhere, lost_commits, overwritten_commits, summed_up
-from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.needed_files import needs_of
+from paimark.core.verify.needed_paths import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.orphans import (
     Orphans,
     control_directories,
@@ -59,7 +59,9 @@ def verify(
     places = (*located.files.values(), located.anywhere)
     number = sum(map(len, places))
     size = sum(each.size or 0 for files_there in places for each in files_there.values())
-    problems = Problems(files, needs, expired_elsewhere(there))
+    log, unreadable = _log(files, table)
+    elsewhere = expired_elsewhere(there, log)
+    problems = Problems(files, needs, elsewhere)
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
@@ -67,7 +69,6 @@ def verify(
         problems.add("damaged", table.directory, sentence, ())
     iceberg, unread_iceberg = iceberg_files(files, table, located)
     _compare(files, table, there, located, problems, orphans, iceberg)
-    log, unreadable = _log(files, table)
     lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
     lost |= {each.path: each for each in lost_commits(files, table, there, needs)}
     for path, commit in sorted(lost.items()):
@@ -98,7 +99,7 @@ def verify(
         leftovers=tuple(orphans.leftovers),
         tells_orphans=needs.is_whole and not there.damaged and not located.unplaced and not unread_iceberg,
         warnings=(*_warnings(files, there), *unreadable, *unread_iceberg),
-        expired=tuple(summed_up(there, problems.lost_files, main_root(files, table))),
+        expired=tuple(summed_up(there, problems.lost_files, elsewhere, main_root(files, table))),
     )
 
 

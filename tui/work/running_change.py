@@ -57,7 +57,7 @@ def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> l
         while not change.has_ended(_LOOK_SECONDS) and time.monotonic() < until:
             if hurried.is_set():
                 until = min(until, time.monotonic() + _HURRIED_SECONDS)
-    return [change.farewell for change in changes]
+    return [change.last_words for change in changes]
 
 
 class RunningChange:
@@ -141,9 +141,9 @@ class RunningChange:
         return not self._thread.is_alive()
 
     @property
-    def farewell(self) -> str:
+    def last_words(self) -> str:
         """A sentence on its end, to print after the console has gone."""
-        return farewell(self.title, self.plan.table, self._thread_end if self.has_ended(0.0) else None)
+        return last_words(self.title, self.plan.table, self._thread_end if self.has_ended(0.0) else None)
 
     @property
     def how_far(self) -> str:
@@ -258,7 +258,7 @@ def with_rest(context: Context | None, table: str, end: End) -> End:
         return replace(end, is_left=True)
 
 
-def farewell(title: str, table: str, end: End | None) -> str:
+def last_words(title: str, table: str, end: End | None) -> str:
     """`title` names the change of a table. `end` is None if it has not ended yet."""
     recover = f"`paimark recover {parse_table_name(table).word}` finishes it or takes it back"
     if end is None:

@@ -60,7 +60,7 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
 
 
 def replayed(log: Sequence[Operation]) -> Stacks:
-    """Replay the operations of a log, or its newest. Of these an undo is there with what it took back."""
+    """Replay the operations of a log, or its newest: with each undo also what it took back."""
     known = _as_committed(_as_asked(log))
     by_token = {each.token: each for each in known}
     undo: list[Operation] = []
@@ -165,7 +165,7 @@ def _moves_main(operation: Operation) -> bool:
 
 
 def _as_asked(known: Sequence[Operation]) -> list[Operation]:
-    """The operations; a write that was done again is called as the write was."""
+    """The operations; a write that was done again has the name of the first one."""
     actions: dict[str, str] = {}
     for each in known:
         is_rows = each.redoes in actions and each.turned.rows is not None and each.turned.rows.is_write

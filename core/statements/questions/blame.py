@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.repair.meant import MOST_KEYS, keys_of, meant_rows
+from paimark.core.actions.repair.row_condition import MOST_KEYS, keys_of, meant_rows
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted

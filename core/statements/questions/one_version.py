@@ -31,7 +31,7 @@ def snapshot_of(context: Context, root: Root, version: Version) -> Snapshot | No
 
 
 def as_then(now: TableSchema, then: TableSchema) -> TableSchema:
-    """The columns of now, to read a version with the definition `then`.
+    """The present columns, to read a version with the definition `then`.
 
     A column that was dropped, and added again by its name, is another one for Paimon. Readers of that version
     see the dropped one, and so does this.
@@ -52,8 +52,8 @@ def as_then(now: TableSchema, then: TableSchema) -> TableSchema:
 class VersionQuery:
     """`SELECT selection FROM the version WHERE condition`, with more behind it.
 
-    Each version is read with the columns of `schema`, so that a renamed column is found under its name of
-    now, one that was dropped and added again as the version has it, and one that a version lacks is null
+    Each version is read with the columns of `schema`, so that a renamed column is found under its present
+    name, one that was dropped and added again as the version has it, and one that a version lacks is null
     there.
     """
 

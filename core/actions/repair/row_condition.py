@@ -27,7 +27,7 @@ _NO_PARTITION = ("NULL", "__DEFAULT_PARTITION__")
 
 
 def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
-    """The condition. Raises `UsageError` if none is given, or what is given is none."""
+    """The condition. Raises `UsageError` if no condition is given, or an invalid one."""
     given = {name: text for name in _WAYS if (text := text_argument(arguments, name)) is not None}
     if len(given) != 1:
         named = " and ".join(f"--{name}" for name in given)
@@ -49,7 +49,10 @@ def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
 
 
 def values_condition(schema: TableSchema, values: Mapping[str, Any]) -> str:
-    """That columns have these values, None for NULL. Raises `UsageError` for what is none of a column."""
+    """The condition that columns have these values, None for NULL.
+
+    Raises `UsageError` for an invalid value.
+    """
     kinds = {field.name: field.type for field in schema.fields}
     parts = []
     for name, value in values.items():
