@@ -51,6 +51,7 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import databases
 from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.holes import holes
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import all_roots, main_root
@@ -325,6 +326,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
             yield Finding(name, "warning", detail, another_name(root, tag_name))
     if (lost := lost_newest(files, root)) is not None:
         yield Finding(name, "broken", lost.reason, lost.hint)
+    for hole in holes(files, root):
+        yield Finding(name, "warning" if hole.is_cut_off else "broken", hole.reason, hole.hint)
     for sentence in chain.warnings(files, root):
         yield Finding(name, "warning", sentence, f"{chain.INSTEAD}.")
     yield from _named(name, writers_at_once(files.uri, root, rows))

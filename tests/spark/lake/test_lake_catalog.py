@@ -185,7 +185,7 @@ def test_statements_write_and_change_rows_there(
     ]
     table = TablePath("shop", "k")
     plan = planned(context_on(tmp_path), "undo", table=table)
-    assert plan.headline.startswith("Take back delete-from of snapshot 9 ") and not plan.refusals
+    assert plan.headline.startswith("Take back delete-from in snapshot 9 ") and not plan.refusals
     assert plan.headline.endswith(": give main of shop.k the rows of snapshot 8 again.")
     if not is_long:
         # It would start one more Spark. `tests.actions.undo` and `tests.spark.library.test_row_changes` take
