@@ -16,7 +16,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Ask, Event
 from paimark.core.statements.questions.counts import Counts, may_step
 from paimark.core.statements.questions.one_version import VersionQuery
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.when import of_rows_alone
@@ -77,7 +77,7 @@ def test_they_are_those_of_each_version_read_whole(engine: Engine, engine_wareho
         ]
         commit(engine_warehouse, name, pa.Table.from_pylist(rows, schema=ROWS))
         for sql in statements.get(number, ()):
-            [*_] = run_statement(engine, sql, call=CallMode(agree=lambda action, plan: None))
+            [*_] = run_statement(context_for(engine), sql, call=CallMode(agree=lambda action, plan: None))
         if number == 13:
             done(context, "compact", table=table, full=True)
     for condition in CONDITIONS:
