@@ -30,7 +30,7 @@ from paimark.core.actions.repair.commit import (
     writing_repairs,
 )
 from paimark.core.actions.repair.repair_plan import Found, KeyedRepair
-from paimark.core.actions.repair.row_condition import meant_rows
+from paimark.core.actions.repair.row_condition import errors_of_condition, meant_rows
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.rollback.target import version_at
@@ -124,7 +124,7 @@ class _Rows(RowRepair):
     def look(self, context: Context) -> Looked:
         if is_same_commit(self.version.snapshot, self.start.head.snapshot):
             return Looked(Found())
-        with _refusing_conditions():
+        with errors_of_condition(self.where), _refusing_conditions():
             repair = self.repair
             return self._look_at_rows(context) if repair is None else look_at_keys(context, repair)
 

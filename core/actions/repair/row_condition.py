@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.compaction.survey import partition_parts
 from paimark.core.actions.repair.edits import cell_text, spark_type, why_not
-from paimark.core.errors import UsageError
+from paimark.core.actions.rewrite.spark_rewrite import QueryRefused
+from paimark.core.errors import Refused, UsageError
 from paimark.core.quoting import literal, quoted
 from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
 from paimark.core.table.names import near_names
@@ -46,6 +48,35 @@ def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
     if name == "partition":
         return _partition(schema, text)
     return _keys(schema, text)
+
+
+@contextmanager
+def errors_of_condition(condition: str) -> Iterator[None]:
+    """Errors of queries within it speak of the condition as a person wrote it, and not of what is around it.
+
+    It stands in the queries as `require_condition` returns it. Raises `UsageError` if it is none.
+    """
+    try:
+        yield
+    except QueryRefused as error:
+        written = condition[1:-1].rstrip()
+        if (place := _place_in(condition, error)) is None:
+            raise
+        if place >= len(written):
+            # Spark stopped at our bracket.
+            hint = "Something is missing at its end, or a word is too many."
+            raise UsageError(f"{written} is not one condition", hint) from error
+        message = f"{error.message}, at character {place + 1} of the condition"
+        raise Refused(message, error.hint) from error
+
+
+def _place_in(condition: str, error: QueryRefused) -> int | None:
+    """Where in the condition, behind its bracket, an error is; None if it is elsewhere."""
+    if error.position is None:
+        return None
+    start = error.sql.rfind(condition, 0, error.position + len(condition))
+    place = error.position - start - 1
+    return place if start >= 0 and 0 <= place < len(condition) else None
 
 
 def values_condition(schema: TableSchema, values: Mapping[str, Any]) -> str:

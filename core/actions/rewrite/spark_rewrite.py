@@ -65,6 +65,14 @@ class _Killed(Cancelled):
     """A person ended the engine before it answered."""
 
 
+class QueryRefused(Refused):
+    """A query that Spark does not run. `position` is an offset in its text, if known."""
+
+    def __init__(self, failed: Failed, sql: str) -> None:
+        super().__init__(failed.message, failed.hint)
+        self.sql, self.position = sql, failed.position
+
+
 @dataclass(frozen=True)
 class RewriteBase:
     """Main as the plan sees it, or a branch that is not main: its newest snapshot and schema."""
@@ -278,7 +286,7 @@ def run_query(
     progress: Progress,
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The few rows of a query over versions. Raises the engine's error."""
+    """The few rows of a query over versions. Raises the engine's error, of a statement as `QueryRefused`."""
     return [*stream_query(context, start, versions, sql, progress, texts or {}, is_long=False)]
 
 
@@ -333,6 +341,8 @@ def _answers(engine: Engine, task: ActionTask, progress: Progress) -> Generator[
                 tenths = event.done * 10 // event.total
                 progress(Counting(f"{event.done} of {event.total} tasks"))
             elif isinstance(event, Failed):
+                if isinstance(task, Ask) and event.cause == "statement" and not event.is_outrun:
+                    raise QueryRefused(event, task.sql)
                 otherwise = Outrun if event.is_outrun else Refused
                 kind = _Killed if event.was_killed else _KINDS.get(event.cause, otherwise)
                 raise kind(event.message, event.hint)

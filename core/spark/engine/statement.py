@@ -240,7 +240,7 @@ class Runner:
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
         views = session.views
-        of_session = OfSession(views.temporary, views.of_all_sessions, session.conf.get)
+        of_session = OfSession(views.temporary, views.of_all_sessions, views.lacks, session.conf.get)
         answered = answer(statement, session.warehouse.files, session.state.database, of_session)
         if answered is not None:
             return tell_answer(answered, job.tell)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.repair.row_condition import errors_of_condition
 from paimark.core.actions.rewrite.spark_rewrite import answer_of
 from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.spark.client.client import Engine
@@ -83,7 +84,8 @@ class VersionQuery:
             then = Lineage(self.context.files, self.root).schema(snapshot.schema_id)
             schema = as_then(self.schema, then).to_json().decode()
             ask = Ask(0, self.root.table.full_name, schema, at, sql)
-            return snapshot, answer_of(self.engine, ask, self.progress).rows
+            with errors_of_condition(self.condition):
+                return snapshot, answer_of(self.engine, ask, self.progress).rows
         except PaimarkError:
             # Reading it may fail because it has expired meanwhile.
             if snapshot_of(self.context, self.root, version) is None:
