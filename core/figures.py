@@ -29,9 +29,9 @@ def listed(names: Sequence[str], noun: str = "") -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def some_of(names: Sequence[str], most: int = MOST_NAMES) -> str:
-    """`a, b, c and 2 more`: the first names, and how many are beside them."""
-    more = len(names) - most
+def some_of(names: Sequence[str], most: int = MOST_NAMES, count: int = 0) -> str:
+    """`a, b, c and 2 more`: the first names, and how many are beside them; `count`: of so many in all."""
+    more = max(len(names), count) - most
     return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 

@@ -100,8 +100,8 @@ class Blamed(msgspec.Struct, frozen=True):
 class Holder(msgspec.Struct, frozen=True):
     """A version that has `rows` of a condition; `commands` let it go, in their order.
 
-    `what` is branch, tag, savepoint, newest, snapshots (of main; the most rows of one) or files: what holds
-    rows that no version has any more.
+    `what` is branch, tag, savepoint, newest, snapshots (of main; the most rows of one), files: what holds
+    rows that no version has any more, or unsearched: a branch with other keys than main, with unknown rows.
     """
 
     what: str

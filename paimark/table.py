@@ -111,7 +111,7 @@ class Table(TableActions):
         """Check a version, written as in `paimark diff`; main's newest for None.
 
         The checks are those of a `file`, else of the table's own: `checks/<database>.<table>.sql` beside the
-        configuration. Spark makes them. Raises `UsageError` for a file that is none.
+        configuration. Spark makes them. Raises `UsageError` for an invalid file.
         """
         from paimark.core.actions.row_checks.checking import check_version
 
@@ -145,7 +145,7 @@ class Table(TableActions):
         """The first version with rows of a condition: `price < 0`. It is a binary search, in Spark.
 
         It looks from the version `old` to `new`, None for the oldest and the newest. Raises `NotFound` if the
-        newest has no such row, and `StatementFailed` for a condition that is none.
+        newest has no such row, and `StatementFailed` for an invalid condition.
         """
         from paimark.core.statements.questions.when import When
 
@@ -168,8 +168,8 @@ class Table(TableActions):
     ) -> list[RowChange]:
         """What happened to the row with these values, `{"order_id": 42}`: the `limit` newest changes, or all.
 
-        A table without a primary key takes any columns. Raises `UsageError` for a column that is none of the
-        table, or a key that is not whole.
+        A table without a primary key takes any columns. Raises `UsageError` for a column that the table
+        lacks, or a key that is not whole.
         """
         from paimark.core.statements.questions.history import History
 

@@ -14,7 +14,7 @@ from paimark.core.config import Settings
 from paimark.core.text import clean_text
 from paimark.tui.opening import Opening
 from paimark.tui.session import Session
-from paimark.tui.terminal.leaving import attributes, end_here, leaving
+from paimark.tui.terminal.quitting import attributes, end_here, leaving
 
 if TYPE_CHECKING:
     from paimark.tui.console import Console

@@ -33,7 +33,7 @@ from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
 from paimark.tui.terminal.escape_key import apart, read_any_bytes, read_escape, toggle
 from paimark.tui.terminal.key_order import Cancellable, act, bind, is_bound, keymap, settled
-from paimark.tui.terminal.leaving import keep_quiet
+from paimark.tui.terminal.quitting import keep_quiet
 from paimark.tui.terminal.sent_cells import SparingApp
 from paimark.tui.theme import THEMES, StyledApp, best_theme, make_theme, wants_no_colors
 from paimark.tui.widgets.grid.record_grid import RecordGrid
@@ -407,6 +407,6 @@ class Console(TakesMouse, SparingApp, StyledApp):
         if staged := sum(getattr(each, "staged", 0) for each in self.screen_stack):
             return f"{counted(staged, 'edited row')} not committed: {quit_key()} again quits and drops them"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
-        has_it = f"{quit_key()} again quits, {key('query.history', 'ctrl+o')} has it"
+        has_it = f"{quit_key()} again quits, {key('query.history')} has it"
         lost = f"{unsaved} with text not saved or run: {has_it}"
         return lost if self.browse.tabs.unsaved_queries else ""

@@ -13,7 +13,7 @@ from paimark.core.cancelling import to_the_end
 from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.regular_files import is_in_the_way
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.kind_signs import chain_branches
+from paimark.core.table.definition.kind_signs import chain_branches, is_on
 from paimark.core.table.follow_ups import STORAGE
 from paimark.core.table.layout import CHANGELOG_PREFIX, MAIN, Root, TablePath, numbered
 from paimark.core.table.lineage.lineage import Lineage
@@ -51,6 +51,13 @@ def integer_argument(arguments: Mapping[str, object], name: str) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     raise UsageError(f"{name} is a whole number, not {value!r}")
+
+
+def required_integer(arguments: Mapping[str, object], name: str) -> int:
+    value = integer_argument(arguments, name)
+    if value is None:
+        raise UsageError(f"{name} is missing", f"Give it as --{name}.")
+    return value
 
 
 def read_only_refusals(context: Context) -> list[Refusal]:
@@ -165,7 +172,7 @@ def feature_refusals(files: Files, root: Root) -> list[Refusal]:
     refusals = [
         Refusal(f"{name} uses {feature} ({option}), and its files can't be counted safely", _HINT)
         for option, feature in _UNSAFE.items()
-        if options.get(option, "").strip().lower() == "true"
+        if is_on(options, option)
     ]
     if options.get(STORAGE, "").strip().lower() == "rest-catalog":
         refusals.append(

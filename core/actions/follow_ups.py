@@ -1,4 +1,4 @@
-"""What plans say of that which a stock engine does after its commit or tag, and this program does not."""
+"""What plans say about work that a stock engine does after its commit or tag, and this program does not."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def step(options: Mapping[str, str], root: Root, tag: str) -> Iterator[Step]:
 
 
 def write(context: Context, root: Root, tag: str, progress: Progress) -> None:
-    """Write the file of a new tag if the table wants one. The tag is made: a failure is only told of."""
+    """Write the file of a new tag if the table wants one. The tag is made: a failure is only reported."""
 
     def wanted() -> None:
         path, now = root.table.success_file(tag), context.clock()

@@ -143,7 +143,7 @@ def with_note(made: Action) -> Action:
 
 
 def _require_chosen(declared: Declaration, given: Mapping[str, object]) -> None:
-    """Raises `UsageError` for a word that is none of the few that an argument may be."""
+    """Raises `UsageError` for a word that is not one of the few that an argument accepts."""
     for each in declared.arguments:
         value = given.get(each.name)
         if isinstance(each, Choice) and value is not None and (problem := each.problem(value)):

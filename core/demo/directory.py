@@ -47,6 +47,11 @@ def write_marker(directory: Path) -> None:
     (directory / MARKER).write_text(_NOTE)
 
 
+def marked_at(directory: Path) -> int:
+    """When the demo there was built last, epoch ms."""
+    return (directory / MARKER).stat().st_mtime_ns // 1_000_000
+
+
 def table_directory(directory: Path, name: str) -> Path:
     return directory / f"{DATABASE}.db" / name
 

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from paimark.core.actions.context import Progress, open_context
+from paimark.core.actions.context import Context, Progress, open_context
 from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.registry import action
-from paimark.core.demo.directory import DATABASE, TABLES, UNFINISHED, alone, table_directory, tables_there
+from paimark.core.actions.tables.moving import what_it_has
+from paimark.core.demo.directory import (
+    DATABASE,
+    TABLES,
+    UNFINISHED,
+    alone,
+    marked_at,
+    table_directory,
+    tables_there,
+)
 from paimark.core.errors import Refused
+from paimark.core.figures import listed
 from paimark.core.table.layout import TablePath
 
 _DROP = "drop-table"
@@ -24,6 +35,11 @@ def plan_fresh(directory: Path) -> Plan:
     parts = [action(_DROP).plan(context, table, {}) for table in there]
     others = _others(directory)
     kept = Item("keeps", f"{', '.join(others)}: the demo did not make {'it' if len(others) == 1 else 'them'}")
+    items = (
+        *_lost(context, there),
+        *(each for part in parts for each in part.items if _is_of_others(directory, each)),
+        *((kept,) if others else ()),
+    )
     return Plan(
         action="demo",
         headline=f"Build the demo in {directory} anew.",
@@ -32,11 +48,27 @@ def plan_fresh(directory: Path) -> Plan:
             *(step for part in parts for step in part.steps),
             Step("create", DATABASE, f"{', '.join(TABLES)}, as a new demo has them"),
         ),
-        items=(*(item for part in parts for item in part.items), *((kept,) if others else ())),
+        items=items,
         phrase=DATABASE,
         refusals=tuple(refusal for part in parts for refusal in part.refusals),
         parts=tuple(parts),
     )
+
+
+def _lost(context: Context, there: Sequence[TablePath]) -> list[Item]:
+    if not there:
+        return []
+    names = listed([table.full_name for table in there])
+    has = "; ".join(f"{table.name}: {what_it_has(context.files, table)}" for table in there)
+    return [
+        Item("loses", f"{names}, as they are now", "table-goes", is_grave=True),
+        Item("keeps", f"what they have in the trash, until somebody deletes it there: {has}"),
+    ]
+
+
+def _is_of_others(directory: Path, item: Item) -> bool:
+    """Whether it names who notices, and not a load of the demo's own: these are older than its build."""
+    return item.kind == "affects" and (item.newest is None or item.newest > marked_at(directory))
 
 
 def put_in_place(directory: Path, built: Path, fresh: Plan | None, tell: Progress) -> None:

@@ -28,8 +28,8 @@ from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.manifests.manifests import FileKey
 from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
-from paimark.core.verify.located import Located, NeededFile, iceberg_files, locate
 from paimark.core.verify.needed_files import TableNeeds, needs_of
+from paimark.core.verify.needed_paths import Located, NeededFile, iceberg_files, locate
 from paimark.core.verify.orphans import control_directories, data_directories, is_known, left_over
 from paimark.core.verify.versions import Versions, versions
 

@@ -25,6 +25,7 @@ from paimark.core.errors import (
 from paimark.core.redaction import HidesSecrets
 from paimark.core.table.commits import Overwritten
 from paimark.core.table.lineage.notes import Note
+from paimark.core.table.records import Point
 
 _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
@@ -244,12 +245,14 @@ class Reading(msgspec.Struct, frozen=True, tag=True):
     """One table of the statement. `version` names the snapshot and its time, `scan` how it is read.
 
     `note` is a remark, for example that another state than the named one serves (`savepoint.1 serves`).
+    `point` tells the snapshot from a later one with its number.
     """
 
     table: str
     version: str
     scan: str
     note: str = ""
+    point: Point | None = None
 
 
 class Columns(msgspec.Struct, frozen=True, tag=True):
@@ -283,7 +286,7 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
 class TaskResult(msgspec.Struct, frozen=True, tag="Told"):
     """The result of an `Ask`: rows as JSON objects; of another order: the snapshot it made, if any.
 
-    `remark` is what failed of that which follows the commit.
+    `remark` is what failed after the commit.
     """
 
     rows: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ def sort_keys_of(column: pa.ChunkedArray, type_text: str) -> list[SortKey]:
     """The sort keys of a column of another type. The first one is 0 for nulls, which sort first, else 1."""
     is_there = _is_there(column)
     kind = ColumnType.of(type_text)
-    if kind.name in ("DECIMAL", "NUMERIC"):
+    if kind.name == "DECIMAL":
         return [is_there, *_decimal(column.cast(pa.decimal128(*kind.decimal)))]
     return [is_there, _whole(column, kind)]
 

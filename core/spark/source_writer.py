@@ -75,6 +75,7 @@ def writer(options: Mapping[str, str], overwrite: bool) -> PaimarkWriter:
     if batch is not None:
         target = batch.target(target)
     if command is not None:
+        visit.require_readable(target.scan)
         target = _changing(target, command)
     if state is not None:
         target = structs.replace(target, head=state)

@@ -24,7 +24,7 @@ from paimark.core.statements.row_statement import (
     size_of_entries,
 )
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import TEXTS, ColumnType
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kinds import adding_refusals
 from paimark.core.table.manifests.manifests import ManifestEntry
@@ -193,7 +193,7 @@ def _printed(text: str, word: str, kind: ColumnType) -> str:
     if kind.name == "DECIMAL":
         number = Decimal(_SUFFIX.sub("", text.strip()))
         return _same(f"{number:.{kind.decimal[1]}f}", number)
-    if kind.name in ("CHAR", "VARCHAR", "STRING"):
+    if kind.name in TEXTS:
         return _as_text(text, word)
     if kind.name == "BOOLEAN" and word in ("", "TRUE", "FALSE"):
         return str((*_TRUE, *_FALSE).index(text.strip().lower()) < len(_TRUE)).lower()

@@ -42,7 +42,7 @@ from paimark.core.spark.protocol import (
     StageProgress,
     TaskResult,
 )
-from paimark.core.statements.fates import (
+from paimark.core.statements.commit_outcome import (
     may_still_commit,
     not_committed,
     reporting_interrupts,
@@ -229,7 +229,7 @@ class RowStatement(ABC):
         """Run it, and yield the engine's events; return the outcome. Raises as `apply`."""
         require_allowed(context, plan)
         started = context.clock()
-        state = self._state(context.files, self._head_of(plan))
+        state = self._state_of(context.files, plan)
         root, schema, head = state.root, state.schema, state.head
         pinned: str | None = None
         if self.removes_rows and state.fingerprint != plan.fingerprint:
@@ -293,6 +293,16 @@ class RowStatement(ABC):
         left = "".join(f"; {text}" for _, text in left_out(schema.options, "rows"))
         return f"Committed snapshot {snapshot} of {label}{self.done(facts)}{left}"
 
+    def _state_of(self, files: Files, plan: Plan) -> WrittenState:
+        """As it is, or was at the plan's snapshot. Raises `Refused` if that is gone, or for another main."""
+        root = branch_root(files, self.table, self.branch)
+        if _directory(plan.steps[-1].target) != _directory(root.snapshot(1)):
+            raise Refused(
+                f"Another branch of {self.table.full_name} became main since the plan was made",
+                "Nothing was committed: run it again.",
+            )
+        return self._state(files, self._head_of(plan))
+
     def _state(self, files: Files, at: int | None = None) -> WrittenState:
         """As it is, or was at the snapshot of a plan. Raises `Refused` if that is gone."""
         root = branch_root(files, self.table, self.branch)
@@ -302,6 +312,10 @@ class RowStatement(ABC):
     def _head_of(self, plan: Plan) -> int | None:
         """The snapshot whose rows are changed, as the plan saw them; None for the newest."""
         return (integer_argument(plan.arguments, "head") or None) if self.may_go_on else None
+
+
+def _directory(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
 def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:

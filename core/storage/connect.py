@@ -73,7 +73,7 @@ def _other(
     if scheme in _GOOGLE:
         from paimark.core.storage.clouds.google import GoogleFiles
         from paimark.core.storage.clouds.google_options import google_arguments
-        from paimark.core.storage.clouds.reach import require_google
+        from paimark.core.storage.clouds.server_check import require_google
 
         arguments = google_arguments(options)
         require_google(without_secrets(uri), arguments)
@@ -86,7 +86,7 @@ def _other(
     if scheme == "oss":
         from paimark.core.storage.clouds.alibaba import AlibabaFiles
         from paimark.core.storage.clouds.alibaba_options import alibaba_arguments
-        from paimark.core.storage.clouds.reach import require_endpoint
+        from paimark.core.storage.clouds.server_check import require_endpoint
 
         arguments = alibaba_arguments(options)
         require_endpoint(without_secrets(uri), arguments)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from paimark.core.table.definition.kind_signs import is_on
+
 # `rows`: a commit of rows, which Paimon's library writes. `commit`: any other change of what main is.
 Event = Literal["commit", "rows", "tag"]
 Options = Mapping[str, str]
@@ -51,7 +53,7 @@ def left_out(options: Options, event: Event) -> Iterator[tuple[str, str]]:
 
 def makes_success_files(options: Options) -> bool:
     """Whether each tag has a file beside it that says that the tag is complete."""
-    return options.get(SUCCESS_FILES, "").strip().lower() == "true"
+    return is_on(options, SUCCESS_FILES)
 
 
 def _set(*names: str, off: tuple[str, ...] = ("", "false")) -> Callable[[Options], str]:

@@ -60,7 +60,7 @@ def unsafe_said(names: Iterable[str]) -> str:
     unsafe = sorted(name for name in names if not is_safe_name(name))
     if not unsafe:
         return ""
-    return f"left out: {spelled(unsafe[0])}" + (f" and {len(unsafe) - 1} more" if unsafe[1:] else "")
+    return f"left out: {some_of([*map(spelled, unsafe)], 1)}"
 
 
 def checked_name(name: str, kind: str) -> str:

@@ -157,13 +157,14 @@ class Operation(Record, frozen=True, kw_only=True):
 
     @property
     def description(self) -> str:
-        """`merge-branch of fix`, `rollback to v2`, `insert-into of snapshot 6`."""
+        """`merge-branch of fix`, `rollback to v2`, `revert in snapshot 6`: the snapshot that it made."""
         edits = self.turned
         if edits.head is not None and edits.head.to:
             return f"{self.action} to {edits.head.to}"
         if edits.rows is not None and edits.rows.is_write:
-            merged = f"{edits.rows.branch} into {edits.rows.root}"
-            return f"{self.action} of {edits.rows.snapshots if edits.rows.is_plain_write else merged}"
+            if edits.rows.is_plain_write:
+                return f"{self.action} in {edits.rows.snapshots}"
+            return f"{self.action} of {edits.rows.branch} into {edits.rows.root}"
         return f"{self.action} of {self.branch}" if self.branch else self.action
 
     @property

@@ -44,7 +44,7 @@ ROWLESS = ("COMPACT", "ANALYZE")
 
 
 def query_of(commit_user: str) -> str:
-    """The id of a stream's query. Earlier builds had it alone as the commit user."""
+    """The id of a stream's query; the user itself of another commit."""
     return commit_user.removeprefix(STREAM_USER)
 
 
@@ -307,7 +307,7 @@ class TableSchema(Record, frozen=True, kw_only=True):
 
     @classmethod
     def with_unknown_apart(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        """As of every record; what an option meant that its writer left out is written out, as stock does."""
+        """The same. Options that an old writer left out have the defaults of its time, as in stock Paimon."""
         apart = super().with_unknown_apart(fields)
         version, options = apart.get("version", _PAIMON_07), apart.get("options")
         if not (isinstance(version, int) and isinstance(options, dict)):

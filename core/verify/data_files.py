@@ -25,7 +25,7 @@ from paimark.core.storage.files import AT_ONCE_BYTES, MOST_BYTES, Files, TooLarg
 from paimark.core.table.layout import Root
 from paimark.core.table.manifests.avro import read_avro
 from paimark.core.table.records import TableSchema
-from paimark.core.verify.located import SampleFile
+from paimark.core.verify.needed_paths import SampleFile
 
 _POSTPONED = "/bucket-postpone/"
 _CHANGELOG_PREFIX = "changelog-"

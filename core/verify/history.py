@@ -4,8 +4,9 @@ Either a snapshot was not built on the one before, as that is now. Or the operat
 Paimark's that nothing holds any more, and another engine's has its place: that shows although nothing was
 built on either.
 
-A fast-forward gives main and a branch the same snapshots. A stock expiry of one of the two deletes files of
-the other's: it looks at no other root. That costs the other the old versions, and nothing else.
+A fast-forward gives main and a branch the same snapshots, and so does a replacement of main. A stock expiry
+of one of the two deletes files of the other's: it looks at no other root. That costs the other the old
+versions, and nothing else.
 """
 
 from __future__ import annotations
@@ -139,13 +140,14 @@ def _record(version: StoredVersion) -> Snapshot:
     return version.record
 
 
-def expired_elsewhere(there: Versions) -> dict[str, Root]:
+def expired_elsewhere(there: Versions, log: Sequence[Operation]) -> dict[str, Root]:
     """The paths of such snapshots, with the root that expired them. A root's newest is never one of them."""
+    copied = _copied(log)
     held, tagged = _held(there, "snapshot"), _held(there, "tag")
     known = {root: {**tagged.get(root, {}), **snapshots} for root, snapshots in held.items()}
     gone = {}
     for root, other in _sharing(held, known):
-        began = 0 if other.branch is None else min(known[other])
+        began = 0 if other.branch is None else min([*known[other], *copied[other.branch]])
         end = min(min(held[other]), max(_common(held[root], known[other])), max(held[root]))
         for number, each in held[root].items():
             if began <= number < end:
@@ -153,11 +155,23 @@ def expired_elsewhere(there: Versions) -> dict[str, Root]:
     return gone
 
 
-def summed_up(there: Versions, lost: Collection[str], main: Root) -> Iterator[Expired]:
-    """One record for each root that lost files of such snapshots; `lost` are the paths of the snapshots."""
+def _copied(log: Sequence[Operation]) -> Mapping[str | None, list[int]]:
+    """Of the snapshots that a branch got from main when it became main: the first of each time."""
+    copied: dict[str | None, list[int]] = defaultdict(list)
+    for edit in (each.turned.main for each in log):
+        if edit is not None and edit.first_copied <= edit.last_copied:
+            copied[edit.after].append(edit.first_copied)
+    return copied
+
+
+def summed_up(
+    there: Versions, lost: Collection[str], by: Mapping[str, Root], main: Root
+) -> Iterator[Expired]:
+    """One record for each root that lost files of such snapshots; `lost` are the paths of the snapshots, and
+    `by` is what `expired_elsewhere` found.
+    """
     if not lost:
         return
-    by = expired_elsewhere(there)
     for root, held in _held(there, "snapshot").items():
         if numbers := [number for number, each in held.items() if each.path in lost]:
             last = max(numbers)

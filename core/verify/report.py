@@ -14,8 +14,8 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import Root
 from paimark.core.table.manifests.held_files import Runs, add, both, meet, members, minus
-from paimark.core.verify.located import Located, NeededFile
 from paimark.core.verify.needed_files import TableNeeds
+from paimark.core.verify.needed_paths import Located, NeededFile
 from paimark.core.verify.versions import StoredVersion
 
 # missing: a needed file does not exist. size: its length differs from the metadata. damaged: it can't be

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
@@ -13,15 +13,16 @@ from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import BARRIER_ID, TablePath
-from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.lineage.holes import Hole, holes
+from paimark.core.table.lineage.lost_newest import LostNewest, lost_newest
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests import chain
 from paimark.core.table.manifests.iceberg import IcebergFiles
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.history import expired_elsewhere, lost_commits, overwritten_commits, summed_up
-from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.needed_files import needs_of
+from paimark.core.verify.needed_paths import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.orphans import (
     Orphans,
     control_directories,
@@ -59,7 +60,9 @@ def verify(
     places = (*located.files.values(), located.anywhere)
     number = sum(map(len, places))
     size = sum(each.size or 0 for files_there in places for each in files_there.values())
-    problems = Problems(files, needs, expired_elsewhere(there))
+    log, unreadable = _log(files, table)
+    elsewhere = expired_elsewhere(there, log)
+    problems = Problems(files, needs, elsewhere)
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
@@ -67,14 +70,15 @@ def verify(
         problems.add("damaged", table.directory, sentence, ())
     iceberg, unread_iceberg = iceberg_files(files, table, located)
     _compare(files, table, there, located, problems, orphans, iceberg)
-    log, unreadable = _log(files, table)
     lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
     lost |= {each.path: each for each in lost_commits(files, table, there, needs)}
     for path, commit in sorted(lost.items()):
         problems.add("lost", path, commit.detail, ())
-    for root in there.roots:
-        if (end := lost_newest(files, root)) is not None:
-            problems.add("missing", root.snapshot(end.named), end.reason, ())
+    gaps = _holes(files, table, there)
+    lost_snapshots: list[LostNewest | Hole] = [*_lost_newest(files, there)]
+    lost_snapshots += [each for each in gaps if not each.is_cut_off]
+    for each in lost_snapshots:
+        problems.add("missing", each.path, each.reason, ())
     for cause, path, detail in barrier_problems(files, table):
         problems.add(cause, path, detail, ())
     unread = _read(files, located.sample, problems, progress) if located.sample else 0
@@ -96,9 +100,10 @@ def verify(
         young=tuple(orphans.young),
         young_count=orphans.young_count,
         leftovers=tuple(orphans.leftovers),
-        tells_orphans=needs.is_whole and not there.damaged and not located.unplaced and not unread_iceberg,
-        warnings=(*_warnings(files, there), *unreadable, *unread_iceberg),
-        expired=tuple(summed_up(there, problems.lost_files, main_root(files, table))),
+        tells_orphans=needs.is_whole
+        and not (there.damaged or located.unplaced or unread_iceberg or lost_snapshots),
+        warnings=(*_warnings(files, there), *_of_holes(gaps), *unreadable, *unread_iceberg),
+        expired=tuple(summed_up(there, problems.lost_files, elsewhere, main_root(files, table))),
     )
 
 
@@ -108,6 +113,22 @@ def _log(files: Files, table: TablePath) -> tuple[list[Operation], tuple[str, ..
         return read_operations(files, table), ()
     except Corrupt as error:
         return [], (f"Whether a commit of Paimark's was overwritten can't be told: {error.message}",)
+
+
+def _lost_newest(files: Files, there: Versions) -> list[LostNewest]:
+    return [lost for root in there.roots if (lost := lost_newest(files, root)) is not None]
+
+
+def _holes(files: Files, table: TablePath, there: Versions) -> list[Hole]:
+    """While a branch is main, the table directory has only commits of a stale writer."""
+    main = main_root(files, table)
+    roots = (root for root in there.roots if root.branch is not None or root == main)
+    return [hole for root in roots for hole in holes(files, root)]
+
+
+def _of_holes(gaps: Iterable[Hole]) -> Iterator[str]:
+    """Warnings of holes that are no loss."""
+    return (f"{each.reason}. {each.hint}" for each in gaps if each.is_cut_off)
 
 
 def _warnings(files: Files, there: Versions) -> Iterator[str]:

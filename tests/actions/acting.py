@@ -160,6 +160,6 @@ def look_while_it_waits(monkeypatch: pytest.MonkeyPatch, look: Callable[[], obje
     sleep, own = time.sleep, threading.get_ident()
     # It is every thread's sleep, also of those that earlier tests left.
     monkeypatch.setattr(
-        "paimark.core.actions.roots.pause.time.sleep",
+        "paimark.core.actions.roots.waiting.time.sleep",
         lambda seconds: look() if threading.get_ident() == own else sleep(seconds),
     )

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 import paimark
-from paimark import api
+from paimark import api, results
 from paimark.core import errors
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.table.system_tables import SYSTEM_TABLES
@@ -129,6 +129,11 @@ def test_each_name_is_there_and_no_other() -> None:
 def test_every_error_a_person_may_see_is_public() -> None:
     family = {kind for kind in vars(errors).values() if isinstance(kind, type)}
     assert {kind.__name__ for kind in family if issubclass(kind, errors.PaimarkError)} <= set(api.__all__)
+
+
+def test_the_result_of_every_action_is_public() -> None:
+    kinds = {name for name, kind in vars(results).items() if isinstance(kind, type)}
+    assert {name for name in kinds if issubclass(vars(results)[name], paimark.Result)} <= set(api.__all__)
 
 
 def test_signatures_are_as_promised() -> None:

@@ -78,7 +78,7 @@ def test_fresh_asks_before_it_builds_anew(paimark: Paimark, tmp_path: Path) -> N
     assert asked.code == 1
     assert "This needs --yes" in asked.err
     (plan,) = paimark("demo", place, "--fresh", "--dry-run", "--output", "json").rows
-    assert "2 savepoints in the trash" in str(plan["kept"])
+    assert "2 savepoints" in str(plan["kept"])
     assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1, 2]
     done = paimark("demo", place, "--no-open", "--fresh", "--yes")
     assert (done.code, done.out.splitlines()[0]) == (0, f"Built the demo in {place} anew")

@@ -72,7 +72,7 @@ def savepoint_of_three_roots(warehouse: Path, context: Context) -> None:
 
 
 def savepoint_without_tag(warehouse: Path, context: Context) -> None:
-    """The record is one of an earlier version, without the snapshot from which the tag could be restored."""
+    """The record is of another writer, without the snapshot from which the tag could be restored."""
     expired_savepoint(warehouse, context)
     (warehouse / ORDERS.root().tag("savepoint.1")).unlink()
     path = warehouse / ORDERS.savepoint(1)

@@ -121,6 +121,23 @@ def test_what_the_source_names_is_there() -> None:
     assert stale == []
 
 
+@pytest.mark.parametrize("package", ["core.actions", "tui"])
+def test_packages_import_each_other_in_the_order_of_the_page(package: str) -> None:
+    [order] = re.findall(rf"Within `{package}` the order is: ([^.]*)\.", ARCHITECTURE.read_text())
+    groups = [re.findall(r"`(\w+)`", group) for group in order.split(";")]
+    level = {name: number for number, group in enumerate(groups) for name in group}
+    folder = CHECKOUT.joinpath(*package.split("."))
+    assert sorted(level) == sorted(each.parent.name for each in folder.glob("*/__init__.py"))
+    wrong = {
+        f"{name} imports {other}"
+        for name in level
+        for path in (folder / name).rglob("*.py")
+        for other in re.findall(rf"^\s*from paimark\.{package}\.(\w+)", path.read_text(), re.M)
+        if other in level and other != name and level[other] <= level[name]
+    }
+    assert wrong == set()
+
+
 def test_the_source_names_modules_as_they_are_imported() -> None:
     """Only pages leave out `paimark.`."""
     named = re.compile(r"(?<![\w./$-])(?:core|tui)\.[a-z_]+\.[a-z_]")

@@ -19,8 +19,8 @@ from paimark.core.storage.files import DirectoryEntry
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.verify import Problem, VerifyReport, report, verify
-from paimark.core.verify.located import locate
 from paimark.core.verify.needed_files import needs_of
+from paimark.core.verify.needed_paths import locate
 from paimark.core.verify.versions import StoredVersion, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done
 from tests.actions.garbage.test_counting_cost import with_a_large_manifest

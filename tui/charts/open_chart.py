@@ -78,7 +78,7 @@ async def _open_histogram(app: App[Any], result: QueryResult, column: int | None
 def charts_over_time(told: OverTime, now_ms: int, unit: str) -> list[Chart]:
     """The charts of records (or what `unit` is), files and bytes. The last values are drawn as valid until
     now."""
-    space = key("tab.space", "8")
+    space = key("tab.space")
     bytes_untold = (
         f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the current bytes."
     )

@@ -28,7 +28,7 @@ class ConfirmScreen(Dialog[bool]):
         self, question: str, statement: str, *, title: str = "Rows will be removed", agree: str = "Run it"
     ) -> None:
         """`statement` is the text in question; `agree` is the label of the button that agrees."""
-        self._text = ScrollLines(lambda: key("confirm.down", "j"))
+        self._text = ScrollLines(lambda: key("confirm.down"))
         self._choices = Choices([_CANCEL, agree])
         super().__init__(title, self._text, self._choices)
         self._agree = agree

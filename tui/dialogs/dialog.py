@@ -123,7 +123,7 @@ class Dialog(ModalScreen[Result]):
     def on_key(self, event: events.Key) -> None:
         if event.key == "q":
             # Nothing else took it: it may be meant for the dialog, or for all of Paimark.
-            text = f"{key('dialog.close', 'esc')} closes this, {how_to_quit()}"
+            text = f"{key('dialog.close')} closes this, {how_to_quit()}"
             self.post_message(StatusShown(text))
 
     def on_key_bar_height_changed(self) -> None:

@@ -16,6 +16,7 @@ from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import point_of
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
@@ -121,11 +122,9 @@ class PeekScreen(Dialog[None]):
 
         version, peeking = self._version, self._peeking
         assert version is not None
-        read_at = 0 if version.snapshot is None else version.snapshot.id
+        read = None if version.snapshot is None else point_of(version.snapshot)
         names, context = [column.title for column in self._grid.columns], peeking.session.context
-        return target_of(
-            context, peeking.table, peeking.branch, read_at, names, was_newest=peeking.was_newest
-        )
+        return target_of(context, peeking.table, peeking.branch, read, names, was_newest=peeking.was_newest)
 
     def _again(self, outcome: Outcome) -> None:
         self.post_message(StatusShown(clean_text(outcome.message), "good"))
@@ -195,7 +194,7 @@ class Peeking:
             last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             raise Unavailable(
                 f"The rows could not be read: {clean_text(last) or f'exit code {process.returncode}'}",
-                f"{key('pane.query', 'enter')} on its row prepares the query that reads them with Spark.",
+                f"{key('pane.query')} on its row prepares the query that reads them with Spark.",
             )
         report((version, _table(out)))
 

@@ -84,7 +84,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._rows = FieldRows(*self._fields)
         self._help = FieldHelp(markup=False)
         # In a field letters are text, so the named key is no letter.
-        self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
+        self._text = ScrollLines(lambda: key("dialog.page_down"))
         self._choices = Choices([CANCEL])
         # The fields are for one object: a change of many has none.
         fields = (self._rows, self._help) if change is None or not change.plan.parts else ()
@@ -494,7 +494,7 @@ class PlanDialog(Dialog[Outcome | None]):
     def action_leave(self) -> None:
         assert self._change is not None
         self.app.post_message(
-            StatusShown(f"{self._change.title} goes on: {key('browse.jobs', 'J')} finds it again")
+            StatusShown(f"{self._change.title} goes on: {key('browse.jobs')} finds it again")
         )
         self.action_close()
 

@@ -63,7 +63,7 @@ def _item(item: Item) -> Line:
     label = ("! " if item.is_grave else "") + item.kind
     text = _way_back(item.text) if item.kind == "undo" else by_fields(item.text)
     if item.kind == "how":
-        text += f" ({key('dialog.steps', 'i')})"
+        text += f" ({key('dialog.steps')})"
     if item.is_grave:
         return _labelled(label, "alarm", text, "bad")
     return _labelled(label, _INKS.get(item.kind, "quiet"), text, "")
@@ -116,9 +116,9 @@ def _way_back(command: str) -> str:
     """The key for a command, if there is one, and the command."""
     command, comma, until = command.partition(",")
     if command.startswith("paimark undo "):
-        return f"{key('act.undo', 'u')} takes it back{comma}{until} ({command})"
+        return f"{key('act.undo')} takes it back{comma}{until} ({command})"
     if command.startswith("paimark redo "):
-        return f"{key('act.redo', 'U')} does it again{comma}{until} ({command})"
+        return f"{key('act.redo')} does it again{comma}{until} ({command})"
     return command + comma + until
 
 

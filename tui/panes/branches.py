@@ -35,7 +35,7 @@ from paimark.tui.work.background import ThreadReport
 
 def _health(known: branches.BranchRow) -> str:
     """The health in words, with the key that mends it."""
-    protects = key("act.protect", "P")
+    protects = key("act.protect")
     match known.health:
         case "exposed":
             return f"stock expiry here can destroy savepoints: {protects} protects it"
@@ -114,7 +114,7 @@ class BranchesPane(RecordPane[BranchRows]):
         self._heads = BranchHeads()
 
     def empty_note(self) -> str:
-        return f"No branches. {key('act.branch', 'b')} on a snapshot makes one."
+        return f"No branches. {key('act.branch')} on a snapshot makes one."
 
     def read(self, opened: Opened, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.

@@ -84,7 +84,7 @@ class OperationsPane(RecordPane[OperationRows]):
         self._settled: dict[str, Operation] = {}
 
     def empty_note(self) -> str:
-        return f"Nothing was done yet. {key('act.savepoint', 's')} on a snapshot makes a savepoint."
+        return f"Nothing was done yet. {key('act.savepoint')} on a snapshot makes a savepoint."
 
     def read(self, opened: Opened, report: ThreadReport[PaneRows[OperationRows]]) -> None:
         table = opened.root.table

@@ -140,9 +140,7 @@ class QueryPane(Column):
 
     def action_step(self, by: int) -> None:
         if len(self.sheets) == 1:
-            self.post_message(
-                StatusShown(f"There is one query: {key('sheet.new', 'ctrl+t')} makes another", "")
-            )
+            self.post_message(StatusShown(f"There is one query: {key('sheet.new')} makes another", ""))
             return
         number = (self.sheets.index(self.sheet) + by) % len(self.sheets)
         self.show_sheet(self.sheets[number], in_rows=self.sheet.grid.has_focus)
@@ -287,7 +285,7 @@ class QueryPane(Column):
 
 
 def _changed() -> str:
-    close, opened = key("sheet.close", "ctrl+g"), key("sheet.open", "ctrl+f")
+    close, opened = key("sheet.close"), key("sheet.open")
     return (
         f"It is open here already, and was changed by somebody since: {close}, then {opened} reads it again"
     )

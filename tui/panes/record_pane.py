@@ -210,7 +210,7 @@ class RecordPane(Column, Generic[S]):
         self.post_message(self.Changed(self))
 
     def _show(self, loaded: PaneRows[S]) -> None:
-        log = key("browse.log", "L")
+        log = key("browse.log")
         # With unreadable files it is not known that there are no rows.
         note = f"None of what is there can be read: {log} says why." if loaded.left_out else self.empty_note()
         self.grid.retitle(self.columns_of(loaded.unit))
@@ -308,7 +308,7 @@ class RecordPane(Column, Generic[S]):
             return f"{lost.name} is still being read"
         if opened is None or not self.ONE_ROOT or lost.root == opened.root:
             return f"{lost.name} is gone"
-        timeline = key("tab.timeline", "7")
+        timeline = key("tab.timeline")
         return f"main is {opened.root.label} now: {timeline} shows {lost.name}"
 
     def says_nothing_here(self) -> None:
@@ -367,7 +367,7 @@ class RecordPane(Column, Generic[S]):
         if loaded is not None and loaded.is_part:
             position = f"{position}, {loaded.total:,} in all"
         if loaded is not None and loaded.left_out:
-            files, log = counted(len(loaded.left_out), "file"), key("browse.log", "L")
+            files, log = counted(len(loaded.left_out), "file"), key("browse.log")
             position = f"{position}  ! {files} unreadable: {log} says which".lstrip()
         return position
 

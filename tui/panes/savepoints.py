@@ -101,7 +101,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
     )
 
     def empty_note(self) -> str:
-        return f"No savepoints. {key('act.savepoint', 's')} makes one of the newest snapshot."
+        return f"No savepoints. {key('act.savepoint')} makes one of the newest snapshot."
 
     def read(self, opened: Opened, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
         files, fingerprint = self.session.files, self.fingerprint(opened)

@@ -132,7 +132,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     )
 
     def empty_note(self) -> str:
-        query = key("tab.query", "6")
+        query = key("tab.query")
         return f"No snapshots. {query} opens the query pane: an INSERT makes one."
 
     def __init__(self, session: Session, desk: Desk) -> None:

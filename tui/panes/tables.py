@@ -94,7 +94,7 @@ class TablesPane(Frame):
             self.session.memory.keep_sidebar(width)
             self.fit(terminal)
         else:
-            back = f"{key('browse.up', 'esc')} brings them back"
+            back = f"{key('browse.up')} brings them back"
             self.post_message(StatusShown(f"The tables are hidden: {back}", "warn"))
 
     # Databases and tables

@@ -72,7 +72,7 @@ class TagsPane(RecordPane[TagRows]):
     )
 
     def empty_note(self) -> str:
-        return f"No tags. {key('act.tag', 't')} on a snapshot makes one."
+        return f"No tags. {key('act.tag')} on a snapshot makes one."
 
     def read(self, opened: Opened, report: ThreadReport[PaneRows[TagRows]]) -> None:
         fingerprint = self.fingerprint(opened)

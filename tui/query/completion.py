@@ -269,7 +269,7 @@ class Completing:
             self._say(None)
             return
         first = max(0, min(self._chosen, len(choices) - _MOST_SHOWN))
-        line: list[tuple[str, str]] = [(f"{key('editor.tab', 'tab')} ", "quiet")]
+        line: list[tuple[str, str]] = [(f"{key('editor.tab')} ", "quiet")]
         for number, choice in enumerate(choices[first : first + _MOST_SHOWN], start=first):
             is_chosen = number == self._chosen
             text = cut(clean_text(choice), _WIDEST)

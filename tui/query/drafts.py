@@ -20,7 +20,7 @@ import msgspec
 from paimark.core.config import state_directory
 from paimark.core.figures import counted
 from paimark.core.regular_files import open_regular, read_regular
-from paimark.tui.named_keys import key, tab_key
+from paimark.tui.named_keys import key
 
 _ENDING = ".jsonl"
 # Statements, each with its outcome for the history.
@@ -79,7 +79,7 @@ def rescued() -> str:
             count += len(_left_in(path))
     if not count:
         return ""
-    history = f"{tab_key('query', '6')}, then {key('query.history', 'ctrl+o')} lists"
+    history = f"{key('tab.query')}, then {key('query.history')} lists"
     killed = f"A console was killed with {counted(count, 'statement')} not run"
     return f"{killed}: {history} {'it' if count == 1 else 'them'}"
 

@@ -200,7 +200,7 @@ class TextRun:
         ended = self._ended[-_MOST_LINES:]
         if (left := len(self._ended) - len(ended)) == 0:
             return ended
-        says = f"{counted(left, 'statement')} before, done: {key('browse.log', 'L')} lists them"
+        says = f"{counted(left, 'statement')} before, done: {key('browse.log')} lists them"
         return [[("… ", "quiet"), (says, "quiet")], *ended]
 
     def _line(self, engine: str) -> Line:

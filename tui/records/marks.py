@@ -70,14 +70,14 @@ def _acting(marks: Sequence[Mark], all_of_them: str) -> str:
     """`s t x act on all, `. Heads of branches are not saved or tagged together, and snapshots not deleted."""
     keys = []
     if all(mark.snapshot_id is not None for mark in marks):
-        keys += [key("act.savepoint", "s"), key("act.tag", "t")]
+        keys += [key("act.savepoint"), key("act.tag")]
     if not any((mark.requested.version or "").startswith("snapshot.") for mark in marks):
         keys.append(delete_key())
     return f"{' '.join(keys)} act{'s' if len(keys) == 1 else ''} on {all_of_them}, " if keys else ""
 
 
 def _comparing() -> str:
-    return key("browse.diff", "D")
+    return key("browse.diff")
 
 
 def _count(marks: Sequence[Mark]) -> str:
@@ -122,8 +122,8 @@ def pair_of_change(here: Mark | None) -> tuple[Mark, Mark] | None:
 
 def why_no_change(here: Mark | None) -> str:
     if here is None or here.snapshot_id is None:
-        return f"Go to a snapshot: {key('browse.diff_before', '=')} shows the rows that it changed"
-    return f"{here.label} is the first: all its rows are new, {key('browse.peek', 'p')} shows some"
+        return f"Go to a snapshot: {key('browse.diff_before')} shows the rows that it changed"
+    return f"{here.label} is the first: all its rows are new, {key('browse.peek')} shows some"
 
 
 def moved_on(mark: Mark, snapshot: Snapshot | None) -> str:

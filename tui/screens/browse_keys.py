@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from paimark.tui.keymap import hidden
-from paimark.tui.named_keys import how_to_quit, key, tab_key
+from paimark.tui.named_keys import how_to_quit, key, present
 from paimark.tui.records.row_actions import DELETE, KEYS, tabs_of
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import bindings_of, keymap, keys_of_node
@@ -197,7 +197,7 @@ def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     if tab in tabs:
         return ""
     if (parameters, tab) == ((DELETE,), Tab.SNAPSHOTS):
-        return f"Snapshots go by expiry: `{key('app.palette', ':')}` expire-snapshots deletes the oldest"
+        return f"Snapshots go by expiry: `{key('app.palette')}` expire-snapshots deletes the oldest"
     return _where(binding, pressed, tabs, tab)
 
 
@@ -216,6 +216,10 @@ def _where(binding: Binding, pressed: str, tabs: Collection[Tab], here: Tab) -> 
     """`m merges a branch: on 3 Branches, 7 Timeline and 8 Space`."""
     does = _DOES.get(binding.id or "", f"is for: {binding.tooltip or binding.description}")
     if len(tabs) > _MOST_NAMED:
-        return f"{written(pressed)} {does}: not on {tab_key(here.name.lower(), here.key)} {here.title}"
-    *titles, last = (f"{tab_key(each.name.lower(), each.key)} {each.title}" for each in sorted(tabs))
+        return f"{written(pressed)} {does}: not on {_key_of(here)} {here.title}"
+    *titles, last = (f"{_key_of(each)} {each.title}" for each in sorted(tabs))
     return f"{written(pressed)} {does}: on {', '.join(titles)}{' and ' if titles else ''}{last}"
+
+
+def _key_of(tab: Tab) -> str:
+    return present(f"tab.{tab.name.lower()}", tab.key)

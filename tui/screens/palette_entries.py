@@ -19,7 +19,7 @@ from paimark.tui.dialogs.palette import PaletteEntry
 from paimark.tui.messages import Say
 from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.panes.pane import Pane
-from paimark.tui.query.asking import holders_statement, try_statement, when_statement
+from paimark.tui.query.ready_statements import holders_statement, try_statement, when_statement
 from paimark.tui.session import Session, Target
 from paimark.tui.tabs import Tab
 
@@ -117,8 +117,8 @@ def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry
 
         return PaletteEntry(name, what, keys, run)
 
-    new, close = key("sheet.new", "ctrl+t"), key("sheet.close", "ctrl+g")
-    opened, save = key("sheet.open", "ctrl+f"), key("sheet.save", "ctrl+s")
+    new, close = key("sheet.new"), key("sheet.close")
+    opened, save = key("sheet.open"), key("sheet.save")
     return [
         entry("new query", "another one beside those there are", new, lambda it: it.action_new()),
         entry("close query", "the one in view", close, lambda it: it.action_shut()),
@@ -222,4 +222,4 @@ def why_not_now(session: Session) -> str:
 
 
 def _listed_by() -> str:
-    return f"{key('browse.jobs', 'J')} lists it, "
+    return f"{key('browse.jobs')} lists it, "

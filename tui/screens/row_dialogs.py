@@ -271,7 +271,7 @@ class DifferenceLookup:
             await self._compare(target, *pair)
 
     async def _compare(self, target: Target, old: Mark, new: Mark) -> None:
-        from paimark.core.travel.diff.diff import make_difference
+        from paimark.core.travel.diff.diff import make_difference, require_old
         from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 
         files = self._session.files
@@ -293,5 +293,6 @@ class DifferenceLookup:
             f"{target.table.full_name}: from {old.label} to {new.label}",
             lambda: make_difference(files, target.table, old.requested, new.requested),
             accept,
+            partial(require_old, files),
         )
         await self._app.push_screen(screen, closed)

@@ -95,7 +95,7 @@ class SelectedRows:
         else:
             self._range = _Range(pane, pane.grid.source.key(pane.grid.index), tuple(self.marks))
             self.cursor_moved()
-            ends = f"{key('browse.mark_range', 'V')} ends it, {unmark_key()} takes the marks away"
+            ends = f"{key('browse.mark_range')} ends it, {unmark_key()} takes the marks away"
             self._say(f"Marking from here to the cursor: {ends}")
 
     def cursor_moved(self) -> None:
@@ -165,8 +165,8 @@ def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> S
     if len(marks) < 2 or not (varied or name == DELETE) or not isinstance(pane, RecordPane):
         return None
     if declared is None or varied is None:
-        savepoints, branches = key("tab.savepoints", "2"), key("tab.branches", "3")
-        tabs = f"{savepoints} savepoints, {branches} branches, {key('tab.tags', '4')} tags"
+        savepoints, branches = key("tab.savepoints"), key("tab.branches")
+        tabs = f"{savepoints} savepoints, {branches} branches, {key('tab.tags')} tags"
         return Several({}, f"{delete_key()} deletes several on their own tabs: {tabs}")
     rows = marked_rows(pane, marks)
     if len(rows) < 2:

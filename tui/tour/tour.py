@@ -17,7 +17,7 @@ from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.tui.memory import TourState
 from paimark.tui.messages import Say
-from paimark.tui.named_keys import key
+from paimark.tui.named_keys import key, present
 from paimark.tui.session import Session
 from paimark.tui.tour.steps import STEPS, TABLE, Known, Seen, Step, write_files
 from paimark.tui.tour.tour_bar import TourBar
@@ -72,7 +72,7 @@ class Tour:
         """Offer the tour: Enter begins it, any other key declines."""
         self._session.memory.keep_tour(None)
         bar = self._show()
-        begin, decline = key("tour.accept", "enter"), key("tour.decline", "esc")
+        begin, decline = key("tour.accept"), key("tour.decline")
         bar.tell("A tour?", _OFFER, f"{begin} begins it   {decline} looks around")
         bar.focus()
 
@@ -251,5 +251,5 @@ def make_tour(app: App[Any], session: Session, guided: BrowseScreen, say: Say) -
     sections = [*key_sections(app.BINDINGS), ("", PlanDialog.BINDINGS)]
     bindings = [each for _, section in sections for each in section if isinstance(each, Binding)]
     first = {each.id: written(each.key.partition(",")[0]) for each in bindings if each.id}
-    keys = dict(zip(first, map(key, first, first.values()), strict=True))
+    keys = dict(zip(first, map(present, first, first.values()), strict=True))
     return Tour(app, session, guided, say, keys)

@@ -81,7 +81,7 @@ class Breadcrumb(Lines):
         if location.read_only:
             right.append((" READ-ONLY ", "warn"))
         if location.jobs:
-            right.append((f" {counted(location.jobs, 'job')}: {key('browse.jobs', 'J')} ", "accent"))
+            right.append((f" {counted(location.jobs, 'job')}: {key('browse.jobs')} ", "accent"))
         if location.engine:
             right.append((f" {location.engine} ", _ENGINE_INKS.get(location.engine, "quiet")))
         return right

@@ -103,7 +103,7 @@ def flow(facts: Facts, width: int, height: int) -> list[Line]:
             *lines[: height - 1],
             [
                 (
-                    f" … {counted(hidden, 'more line')}: {key('browse.record', 'i')} shows the whole record",
+                    f" … {counted(hidden, 'more line')}: {key('browse.record')} shows the whole record",
                     "quiet",
                 )
             ],

@@ -148,7 +148,7 @@ class KeyBar(Lines):
         """Cut the last line of a message; say where the whole message is."""
         # While somebody types, the key of the log is text.
         is_typing = self.screen.focused is not None and self.screen.focused.check_consume_key("L", "L")
-        log = "in the log" if is_typing else f"{key('browse.log', 'L')}: all of it"
+        log = "in the log" if is_typing else f"{key('browse.log')}: all of it"
         where = f" {log}" if self._is_logged else ""
         return cut(text, max(1, width - len(where))) + where
 

@@ -20,6 +20,7 @@ from paimark.core.actions.registry import Action
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, PaimarkError
 from paimark.core.figures import whole_seconds
+from paimark.core.storage.files import Unanswered
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.text import clean_text
 from paimark.tui.messages import LogLineAdded
@@ -57,7 +58,7 @@ def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> l
         while not change.has_ended(_LOOK_SECONDS) and time.monotonic() < until:
             if hurried.is_set():
                 until = min(until, time.monotonic() + _HURRIED_SECONDS)
-    return [change.farewell for change in changes]
+    return [change.last_words for change in changes]
 
 
 class RunningChange:
@@ -141,9 +142,9 @@ class RunningChange:
         return not self._thread.is_alive()
 
     @property
-    def farewell(self) -> str:
+    def last_words(self) -> str:
         """A sentence on its end, to print after the console has gone."""
-        return farewell(self.title, self.plan.table, self._thread_end if self.has_ended(0.0) else None)
+        return last_words(self.title, self.plan.table, self._thread_end if self.has_ended(0.0) else None)
 
     @property
     def how_far(self) -> str:
@@ -258,7 +259,7 @@ def with_rest(context: Context | None, table: str, end: End) -> End:
         return replace(end, is_left=True)
 
 
-def farewell(title: str, table: str, end: End | None) -> str:
+def last_words(title: str, table: str, end: End | None) -> str:
     """`title` names the change of a table. `end` is None if it has not ended yet."""
     recover = f"`paimark recover {parse_table_name(table).word}` finishes it or takes it back"
     if end is None:
@@ -272,5 +273,7 @@ def farewell(title: str, table: str, end: End | None) -> str:
     if isinstance(error, _COMPLETE):
         return f"{title}: {why}"
     if not end.is_left:
-        return f"{title} failed, and nothing was changed: {why}"
+        # A commit of rows takes no journal: nothing is left to recover, though it may be done.
+        and_nothing = "" if isinstance(error, Unanswered) else ", and nothing was changed"
+        return f"{title} failed{and_nothing}: {why}"
     return f"{title} was interrupted: {why}" + ("" if "paimark recover" in error.hint else f" {recover}")

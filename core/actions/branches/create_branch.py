@@ -16,7 +16,6 @@ from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
-from paimark.core.actions.roots.as_made import made
 from paimark.core.actions.roots.branch_files import (
     BranchSource,
     branch_source,
@@ -29,13 +28,14 @@ from paimark.core.actions.roots.branch_files import (
     take_back,
     write_branch,
 )
-from paimark.core.actions.roots.pause import wait_for_readers
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     cost_of_proof,
     require_held,
     require_whole,
 )
+from paimark.core.actions.roots.unlocked_changes import made
+from paimark.core.actions.roots.waiting import wait_for_readers
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import Root, TablePath

@@ -48,12 +48,12 @@ from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.comparison import savepoints_held_alone
-from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import (
     remove_root,
     root_files,
 )
 from paimark.core.actions.roots.root_state import RootState, held_by, moving_refusals, state
+from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.actions.said import (
     commits_between,
     end_unknown,
@@ -70,7 +70,7 @@ from paimark.core.actions.said import (
 )
 from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
-from paimark.core.figures import age, counted
+from paimark.core.figures import age, counted, some_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.commits import only_compacted_since
@@ -211,7 +211,7 @@ class DeleteBranch(Change[DeleteBranchState]):
         self._stays = f"{late} came while it was being deleted"
         lost = [each for record in late.commits[-1:] for each in missing_of(files, root, record)]
         if lost:
-            self._stays += f", and lacks {lost[0]}" + (f" and {len(lost) - 1} more" if lost[1:] else "")
+            self._stays += f", and lacks {some_of(lost, 1)}"
 
     def take_back(self, hold: Hold) -> None:
         unmarked(hold, self._root)

@@ -17,7 +17,6 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.roots.barrier import close_before_removal, is_marked, put_before_removal, unmark
-from paimark.core.actions.roots.pause import wait_for_writers
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -27,6 +26,7 @@ from paimark.core.actions.roots.root_files import (
     root_files,
     snapshot_ids,
 )
+from paimark.core.actions.roots.waiting import wait_for_writers
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.figures import counted, moment

@@ -21,8 +21,8 @@ from paimark.core.actions.merge.history import met
 from paimark.core.actions.names import name_refusal, was_moved
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import root_files
+from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused
 from paimark.core.figures import counted

@@ -20,7 +20,6 @@ from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step, raise_first
 from paimark.core.actions.replace.pointer import drop_expired
-from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
@@ -36,6 +35,7 @@ from paimark.core.actions.roots.root_files import (
     take_back_copy,
 )
 from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
+from paimark.core.actions.roots.waiting import wait_for_cleanings
 from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there

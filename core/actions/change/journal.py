@@ -166,7 +166,7 @@ class Hold:
 
     def require(self) -> None:
         """Raises `TakenOver` when another process acts under the journal, or has ended it; `TableGone`."""
-        if not self._is_current():
+        if not self.is_current:
             raise self._taken_over()
         while (there := _entry(self.context, self.next_entry)) is not None:
             self._adopt(there)
@@ -197,7 +197,7 @@ class Hold:
             if there is not None and there.uuid == entry.uuid:
                 break
             self._adopt(there)
-        if not self._is_current():
+        if not self.is_current:
             self.context.files.delete(path)
             raise self._taken_over()
         self.journaled = JournaledChange(self.journal, (*self.journaled.entries, entry))
@@ -208,7 +208,9 @@ class Hold:
             raise self._taken_over()
         self.journaled = JournaledChange(self.journal, (*self.journaled.entries, there))
 
-    def _is_current(self) -> bool:
+    @property
+    def is_current(self) -> bool:
+        """Whether the lock is that of this change: nobody has ended it."""
         data = read_if_there(self.context.files, self.table.journal)
         return data is not None and self._is_of_it(data)
 
@@ -301,7 +303,7 @@ def take(
     )
     hold = Hold(context, table, JournaledChange(journal, ()), token)
     # A client may miss the store's answer, retry, and find its own lock.
-    if context.files.create(table.journal, journal.to_json()) or hold._is_current():
+    if context.files.create(table.journal, journal.to_json()) or hold.is_current:
         return hold
     raise_first(refusals(context, table))
     raise Refused(f"{table.full_name} was held by another change just now", "Try again.")

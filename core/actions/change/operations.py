@@ -18,6 +18,8 @@ from paimark.core.table.operations import Operation, append, read_operations
 from paimark.core.table.records import Point
 
 __all__ = ["Operation", "Stacks", "append", "stacks", "stacks_of", "undoable"]
+# The action of a redo that brings rows again, and does not repeat the action.
+_REDO = "redo"
 # A commit of a root; id 0 for no rows.
 _Rows = tuple[str | None, int, str]
 
@@ -60,7 +62,7 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
 
 
 def replayed(log: Sequence[Operation]) -> Stacks:
-    """Replay the operations of a log, or its newest. Of these an undo is there with what it took back."""
+    """Replay the operations of a log, or its newest: with each undo also what it took back."""
     known = _as_committed(_as_asked(log))
     by_token = {each.token: each for each in known}
     undo: list[Operation] = []
@@ -165,10 +167,10 @@ def _moves_main(operation: Operation) -> bool:
 
 
 def _as_asked(known: Sequence[Operation]) -> list[Operation]:
-    """The operations; a write that was done again is called as the write was."""
+    """The operations; one whose rows were brought again has the name of the first one."""
     actions: dict[str, str] = {}
     for each in known:
-        is_rows = each.redoes in actions and each.turned.rows is not None and each.turned.rows.is_write
+        is_rows = each.action == _REDO and each.redoes in actions
         actions[each.token] = actions[each.redoes or ""] if is_rows else each.action
     return [msgspec.structs.replace(each, action=actions[each.token]) for each in known]
 

@@ -24,7 +24,7 @@ from paimark.core.quoting import quoted
 from paimark.core.spark.protocol import Analyze, Version
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.column_types import BYTES, NUMBERS, TEXTS, ColumnType
+from paimark.core.table.definition.column_types import BYTES, NUMBERS, TEXTS, TIMES, ColumnType
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
@@ -37,13 +37,13 @@ from paimark.core.travel.parse.tokens import tokenize
 
 _TABLE = "analyzed"
 _ALL = "*"
-_ORDERED = (*NUMBERS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
+_ORDERED = (*NUMBERS, *TIMES, "BOOLEAN", "DATE")
 # Spark's sizes of values, in bytes.
-_SIZES = {"TINYINT": 1, "BOOLEAN": 1, "SMALLINT": 2, "INT": 4, "INTEGER": 4, "FLOAT": 4, "DATE": 4}
+_SIZES = {"TINYINT": 1, "BOOLEAN": 1, "SMALLINT": 2, "INT": 4, "FLOAT": 4, "DATE": 4}
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `columns` (names apart by commas, `*` for all), `branch` (main when None).
+    """Arguments: `columns` (names with commas between them, `*` for all), `branch` (main when None).
 
     Without columns only the rows are counted. Raises `NotFound` for a column that does not exist.
     """

@@ -57,7 +57,7 @@ class Argument(msgspec.Struct, frozen=True):
         return text
 
     def problem(self, value: object) -> str:
-        """Why a value of a program is none for it: `is a text, not 5`; empty if it is one."""
+        """Why a program's value is not valid for it: `is a text, not 5`; empty if it is one."""
         # In Python, `True` is an `int` too.
         if not isinstance(value, self.takes) or (self.takes is int and isinstance(value, bool)):
             return f"is {self.words}, not {value!r}"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from paimark.core import figures
 from paimark.core.actions.change.journal import JournaledChange, TakenOver, new_token
 from paimark.core.actions.change.operations import Stacks, stacks
 from paimark.core.actions.checks import require_allowed
@@ -18,7 +19,7 @@ from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.cancelling import begin_again
 from paimark.core.errors import Cancelled, NotFound, PaimarkError, Refused
-from paimark.core.figures import counted, some_of
+from paimark.core.figures import MOST_NAMES, counted, some_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import Group, Operation, read_operations
 
@@ -157,12 +158,12 @@ def verb_of(part: Plan) -> str:
 
 
 def to_do(parts: Sequence[Plan], table: str) -> str:
-    """`Delete 3 tags of shop.orders`."""
+    """`Delete tags a and b of shop.orders`, `Delete 9 tags of shop.orders`."""
     return f"{_KINDS.get(parts[0].kind, _OTHER)[0]} {_things(parts)} of {table}"
 
 
 def was_done(parts: Sequence[Plan], table: str) -> str:
-    """`Deleted 3 tags of shop.orders`."""
+    """As `to_do`, of what was done."""
     return f"{_KINDS.get(parts[0].kind, _OTHER)[1]} {_things(parts)} of {table}"
 
 
@@ -183,8 +184,12 @@ def listed(names: Sequence[str]) -> str:
 
 
 def _things(parts: Sequence[Plan]) -> str:
-    noun = _KINDS.get(parts[0].kind, _OTHER)[2]
-    return counted(len(parts), noun, "branches" if noun == "branch" else "")
+    """Up to three by their names, more by their number."""
+    _, _, noun, form = _KINDS.get(parts[0].kind, _OTHER)
+    plural = "branches" if noun == "branch" else f"{noun}s"
+    if not form.startswith(f"{noun} {{") or not 1 < len(parts) <= MOST_NAMES:
+        return counted(len(parts), noun, plural)
+    return f"{plural} {figures.listed([name_of(each).removeprefix(f'{noun} ') for each in parts])}"
 
 
 # A change of many that nobody continued for so long is left as it is (milliseconds).

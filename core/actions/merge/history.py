@@ -15,6 +15,7 @@ import msgspec
 
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.edits import RowsEdit
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.records import Point, Record, Snapshot, point_of
@@ -47,6 +48,12 @@ def events(files: Files, table: TablePath) -> list[MergeEvent]:
     """All events, oldest first. Raises `Corrupt`."""
     lines = (read_if_there(files, table.merges) or b"").splitlines()
     return [MergeEvent.from_json(line, table.merges) for line in lines if line.strip()]
+
+
+def event_of(files: Files, table: TablePath, edit: RowsEdit) -> MergeEvent | None:
+    """The event of the merge that gave a root these rows. Raises `Corrupt`."""
+    of_it = (each for each in events(files, table) if (each.root, each.branch) == (edit.root, edit.branch))
+    return next((each for each in of_it if each.kind == "merge" and each.main == edit.after), None)
 
 
 class Merged(NamedTuple):

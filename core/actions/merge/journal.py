@@ -10,7 +10,7 @@ import msgspec
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.fast_forward import points_of, remove_schemas
-from paimark.core.actions.merge.history import MergeEvent, record
+from paimark.core.actions.merge.history import MergeEvent, event_of, record
 from paimark.core.actions.merge.survey import Kind, Survey
 from paimark.core.actions.rewrite.columns import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
@@ -143,11 +143,11 @@ def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> No
             files,
             survey.branch.root,
             merge_tag(root.label, survey.branch.snapshot.id),
-            survey.branch.snapshot,
+            point_of(survey.branch.snapshot),
         )
     if isinstance(made, Snapshot) and not is_appended and not is_same_commit(made, main):
         # From this pin the next merge finds what the target changed since.
-        _pin(files, root, merge_tag(branch, made.id), made)
+        _pin(files, root, merge_tag(branch, made.id), point_of(made))
     at = point_of(made) if isinstance(made, Snapshot) else made
     # If it is taken back, the target has this of the branch: what it has of others, their merges tell.
     is_own = survey.base_root == survey.branch.root
@@ -163,8 +163,16 @@ def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> No
     record(files, root.table, event)
 
 
-def _pin(files: Files, root: Root, pin: str, snapshot: Snapshot) -> None:
+def record_again(files: Files, root: Root, edit: RowsEdit, now: Point) -> None:
+    """Record that the target has the rows of a merge again, since its commit `now`. Idempotent."""
+    if (event := event_of(files, root.table, edit)) is None:
+        return
+    _pin(files, root, merge_tag(edit.branch, now.id), now)
+    record(files, root.table, msgspec.structs.replace(event, main=now))
+
+
+def _pin(files: Files, root: Root, pin: str, snapshot: Point) -> None:
     """Tag the snapshot if it is there: a tag of an expired one would only be in the way, it can't be read."""
-    if (data := stored(files, root, point_of(snapshot))) is not None:
+    if (data := stored(files, root, snapshot)) is not None:
         files.create(root.tag(pin), data)
         guard(files, root, pin)

@@ -36,7 +36,7 @@ from paimark.core.figures import counted
 from paimark.core.quoting import literal, quoted
 from paimark.core.spark.protocol import COMMON, GONE, Version
 from paimark.core.storage.files import Files
-from paimark.core.table.definition.column_types import WHOLE, ColumnType
+from paimark.core.table.definition.column_types import UNPADDED_TEXTS, WHOLE, ColumnType
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.kinds import merging_refusals
@@ -222,7 +222,6 @@ _MOST_VALUES = 500
 # Spark makes a set of a longer list and skips no file by it, so the bounds are added.
 _LISTED_VALUES = 10
 # The types whose SQL literals mean the same as the values in the manifests.
-_TEXTS = ("VARCHAR", "STRING")
 _DATE = "DATE"
 
 
@@ -236,7 +235,7 @@ def where_changed(files: Files, survey: Survey) -> str:
     schema, table = survey.target.schema, survey.start.root.table
     kinds = {field.name: ColumnType.of(str(field.type)).name for field in schema.fields}
     columns = [kinds[each] for each in schema.partition_keys]
-    if not columns or any(each not in (*WHOLE, *_TEXTS, _DATE) for each in columns):
+    if not columns or any(each not in (*WHOLE, *UNPADDED_TEXTS, _DATE) for each in columns):
         return ""
     base, head = (
         {each.identity: each.key.partition for each in snapshot_facts(files, table, at)}

@@ -27,7 +27,6 @@ _JSON = (
     f"map('timestampFormat', {literal(_MOMENT + 'XXX')}, 'timestampNTZFormat', {literal(_MOMENT)}, "
     "'timeZone', 'UTC', 'ignoreNullFields', 'false')"
 )
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 # Makes the SQL of a column's value, given the column's name and the SQL that reads it.
 AsText = Callable[[str, str], str]
 
@@ -64,7 +63,7 @@ class Unkeyed:
 class KeyedChanges(ABC):
     """Rows with a key that are to become others.
 
-    Columns in `kept` are none of then: a row that is there then and now keeps their values of now.
+    The earlier version lacks the columns in `kept`: a row that it has too keeps its present values of them.
     """
 
     schema: TableSchema
@@ -131,7 +130,7 @@ class KeyedChanges(ABC):
         return f"WITH versions AS ({read}), beside AS ({grouped})"
 
     def completed(self, then: str, now: str) -> str:
-        """The row of then with the columns that it lacks."""
+        """The earlier row, with the columns that it lacks."""
         if not self.kept:
             return then
         cells = [
@@ -143,11 +142,11 @@ class KeyedChanges(ABC):
 @dataclass(frozen=True, kw_only=True)
 class Carried(KeyedChanges):
     """What differs from `BASE` in `THEN`, carried to `NOW`: a row that differs there from `BASE_NOW` is in
-    conflict, if it is not what it shall be already.
+    conflict, unless it is already the row that it is to become.
 
-    Each pair may lack keys whose rows are the same in both. Without `has_then` no row was there then, and
-    with `is_newest` nothing came after the base: then those views are not there. `where` is a clause that
-    each row passes of a partition in which rows differ.
+    Each pair may lack keys whose rows are the same in both. Without `has_then` there were no rows then, and
+    with `is_newest` nothing came after the base: the views of those do not exist. `where` is a clause that
+    is true of each row in a partition whose rows differ.
     """
 
     has_then: bool = True
@@ -189,7 +188,7 @@ class Choices:
     @property
     def decimals(self) -> Collection[str]:
         kinds = {each.name: ColumnType.of(str(each.type)).name for each in self.of.schema.fields}
-        return [name for name, kind in kinds.items() if kind in _DECIMALS]
+        return [name for name, kind in kinds.items() if kind == "DECIMAL"]
 
     def every_conflict(self, as_text: AsText, limit: int | None = None) -> str:
         """One row per conflict, by key: `key`, `base`, `main` and `branch`, `differing` and `both`.

@@ -68,7 +68,7 @@ def plan_of(
     return Plan(
         headline=headline,
         arguments=dict(arguments),
-        fingerprint=_seen(before),
+        fingerprint=_seen(files, table, before, wanted),
         steps=(Step("replace", table.protected),),
         items=(
             Item("affects", _OTHERS if wanted else "actions may delete, rename or replace it again"),
@@ -105,12 +105,10 @@ def _named(context: Context, table: TablePath, arguments: Mapping[str, object], 
     """Raises `NotFound` if it is not there."""
     files, thing = context.files, thing_of(context, table, arguments, reason)
     branch = text_argument(arguments, "branch")
-    root = branch_root(files, table, branch)
-    if thing.what == "tag":
-        Lineage(files, root).tag(thing.name)
-    if thing.what == "savepoint":
-        number = SavepointManager(files, table).savepoint(int(thing.name)).id
-        if branch is not None and number not in {each.id for each in _savepoints(files, table, branch)}:
+    _state(files, table, thing)
+    if thing.what == "savepoint" and branch is not None:
+        number = int(thing.name)
+        if number not in {each.id for each in _savepoints(files, table, branch)}:
             raise NotFound(f"{branch} of {table.full_name} has no savepoint {number}", "Leave --branch out.")
     return thing
 
@@ -138,8 +136,20 @@ def _now(files: Files, table: TablePath, thing: Protected) -> Protected | None:
     return next((each for each in protected(files, table) if each.thing == thing.thing), None)
 
 
-def _seen(before: Protected | None) -> str:
-    return fingerprint("" if before is None else before.to_json())
+def _state(files: Files, table: TablePath, thing: Protected) -> bytes:
+    """What the thing is, as another of its name is something else. Raises `NotFound`."""
+    if thing.what == "savepoint":
+        return SavepointManager(files, table).savepoint(int(thing.name)).to_json()
+    root = branch_root(files, table, thing.branch or thing.name)
+    if thing.what == "branch":
+        # Jobs go on writing to it.
+        return b""
+    return Lineage(files, root).tag(thing.name).to_json()
+
+
+def _seen(files: Files, table: TablePath, before: Protected | None, wanted: Protected | None) -> str:
+    thing = b"" if wanted is None else _state(files, table, wanted)
+    return fingerprint("" if before is None else before.to_json(), thing)
 
 
 def _command(table: TablePath, thing: Protected, before: Protected | None) -> str:
@@ -169,7 +179,9 @@ class SetProtection(Change[ProtectionState]):
         reason = text_argument(given, "reason")
         named = {"what": given["what"], "name": given["name"], "branch": given["of"], "reason": reason or ""}
         thing = msgspec.convert({**named, "user": work.user, "time": work.since}, Protected)
-        require_unmoved(work.table, work.plan, _seen(_now(work.files, work.table, thing)))
+        before = _now(work.files, work.table, thing)
+        seen = _seen(work.files, work.table, before, None if reason is None else thing)
+        require_unmoved(work.table, work.plan, seen, thing.said)
         return cls(work, ProtectionState(thing, reason is not None))
 
     @classmethod

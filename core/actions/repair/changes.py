@@ -57,10 +57,10 @@ class OneVersion(KeyedChanges):
 
 @dataclass(frozen=True, kw_only=True)
 class EditedRows(KeyedChanges):
-    """`BASE` has the rows as they were read, `NOW` those of now.
+    """`BASE` has the rows as they were read, `NOW` the present ones.
 
-    A row that is not as it was read is in conflict: the cells that are edited replace those of now, and the
-    others stay. If the edits have cells as they `were`, those stand in for the ones of `BASE`.
+    A row that is not as it was read is in conflict: the cells that are edited replace the present ones, and
+    the others stay. If the edits have cells as they `were`, those stand in for the ones of `BASE`.
     """
 
     edits: Sequence[RowEdit]
@@ -86,7 +86,7 @@ class EditedRows(KeyedChanges):
 
     @property
     def pairs(self) -> str:
-        """Common tables, the last of them `pairs`: each edit with the row as it was read, and that of now."""
+        """Common tables, the last of them `pairs`: each edit with the row as it was read and as it is now."""
         shape = f"k STRUCT<{', '.join(f'{self._place(key)} STRING' for key in self.keys)}>, w STRING, "
         key = ", ".join(f"{self._cast(f'e.k.{self._place(key)}', key)} AS {quoted(key)}" for key in self.keys)
         return (

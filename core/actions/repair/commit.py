@@ -18,7 +18,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.merge.sql import CHANGED, CONFLICT
 from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
-from paimark.core.actions.repair.deciding import Example, Found, KeyedRepair, decision
+from paimark.core.actions.repair.repair_plan import Example, Found, KeyedRepair, decision
 from paimark.core.actions.rewrite.spark_rewrite import (
     RewriteBase,
     comparing_refusals,

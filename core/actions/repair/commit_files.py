@@ -34,9 +34,9 @@ _INTACT = "__paimark_intact"
 class CommitFiles:
     """Files that the commit `added` and `removed`; `marked` are those of which it deleted rows by vectors.
 
-    `intact` are those added that are there as they were. `within` are the files of now that may have the rows
-    of the others, after a compaction for example, in place of `replaced`; `has_vectors`: rows of `within` are
-    marked as deleted.
+    `intact` are those added that are there as they were. `within` are the present files that may have the
+    rows of the others, after a compaction for example, in place of `replaced`; `has_vectors`: rows of
+    `within` are marked as deleted.
     """
 
     start: RewriteBase
@@ -175,7 +175,7 @@ def _with_texts(kind: object, value: str, depth: int = 0) -> str:
 def files_of_commit(
     files: Files, start: RewriteBase, before: Snapshot | None, commit: Snapshot
 ) -> CommitFiles:
-    """Reads the commit's own manifests, and the files of now. Raises `FileMissing` and `Corrupt`."""
+    """Reads the commit's own manifests, and the present files. Raises `FileMissing` and `Corrupt`."""
     table = start.root.table
     changed = _changed(files, start, commit)
     added = tuple(each for each in changed if each.is_added)

@@ -27,8 +27,8 @@ from paimark.core.actions.repair.commit import (
     plan_repair,
     writing_repairs,
 )
-from paimark.core.actions.repair.deciding import Example, Found, KeyedRepair, Words
 from paimark.core.actions.repair.edits import RowEdit, lines_of, read_edits
+from paimark.core.actions.repair.repair_plan import Example, Found, KeyedRepair, Words
 from paimark.core.actions.rewrite.spark_rewrite import run_query, start_in, version_of
 from paimark.core.actions.rollback.target import version_at
 from paimark.core.errors import Refused

@@ -20,7 +20,9 @@ import msgspec
 from paimark.core.errors import UsageError
 from paimark.core.table.definition.column_types import (
     FRACTIONS,
+    NUMBERS,
     TEXTS,
+    TIMES,
     WHOLE,
     ColumnType,
     nullable,
@@ -34,9 +36,8 @@ from paimark.core.working_directory import as_text, read_named
 
 # More are no edits by hand, and each key is named in the statement.
 MOST_EDITS = 1000
-_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "INTEGER": 32, "BIGINT": 64}
-_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
-_EXACT: Final = (*WHOLE, *_DECIMALS, *FRACTIONS, *TEXTS, "BOOLEAN", "DATE", "TIMESTAMP", "TIMESTAMP_LTZ")
+_BITS: Final = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+_EXACT: Final = (*NUMBERS, *TEXTS, *TIMES, "BOOLEAN", "DATE")
 _MICROS = 6
 _MOST_FLOAT = 3.4028234663852886e38
 
@@ -91,7 +92,10 @@ def read_edits(path: str, schema: TableSchema) -> list[RowEdit]:
 
 
 def cell_text(schema: TableSchema, name: str, text: str | None) -> str | None:
-    """A value of a column in one form, None for NULL. Raises `UsageError` if it is none of that column."""
+    """A value of a column in one form, None for NULL.
+
+    Raises `UsageError` if it is no value of that column.
+    """
     kinds = {field.name: field.type for field in schema.fields}
     if name not in kinds:
         raise UsageError(f"The table has no column {name}", near_names(name, kinds))
@@ -114,7 +118,7 @@ def why_not(kind: str) -> str:
     column = ColumnType.of(kind)
     if column.name not in _EXACT or "<" in kind:
         return "its text is not exact"
-    is_time = column.name in ("TIMESTAMP", "TIMESTAMP_LTZ")
+    is_time = column.name in TIMES
     return "Spark has no nanoseconds" if is_time and column.fraction > _MICROS else ""
 
 
@@ -231,7 +235,7 @@ def _read(column: ColumnType, text: str) -> str:
         if not re.fullmatch(r"-?\d+", text, re.ASCII) or not -most <= number < most:
             raise ValueError(text)
         return str(number)
-    if column.name in _DECIMALS:
+    if column.name == "DECIMAL":
         return _decimal(column, Decimal(text))
     if column.name in FRACTIONS:
         if not math.isfinite(value := float(text)) or (column.name == "FLOAT" and abs(value) > _MOST_FLOAT):

@@ -1,7 +1,7 @@
 """`restore-rows`: the rows of a condition, of partitions or of keys become what they were at a version.
 
-As one new commit; all other rows stay. Rows with a key are written or deleted one by one. Without a key the
-rows that the condition is true of now go, and those that it was true of then come back.
+It is one new commit; all other rows stay. Rows with a key are written or deleted one by one. Without a key,
+the rows that meet the condition now are deleted, and those that met it then are written again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from paimark.core.actions.repair.commit import (
     plan_repair,
     writing_repairs,
 )
-from paimark.core.actions.repair.deciding import Found, KeyedRepair
-from paimark.core.actions.repair.meant import meant_rows
+from paimark.core.actions.repair.repair_plan import Found, KeyedRepair
+from paimark.core.actions.repair.row_condition import errors_of_condition, meant_rows
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.actions.rollback.target import version_at
@@ -76,7 +76,7 @@ class _Rows(RowRepair):
 
     @property
     def lacking(self) -> list[str]:
-        """Columns of now that the version does not have."""
+        """Present columns that the version lacks."""
         known = {field.id for field in self.then.fields}
         return [field.name for field in self.start.schema.fields if field.id not in known]
 
@@ -124,7 +124,7 @@ class _Rows(RowRepair):
     def look(self, context: Context) -> Looked:
         if is_same_commit(self.version.snapshot, self.start.head.snapshot):
             return Looked(Found())
-        with _told_of_conditions():
+        with errors_of_condition(self.where), _refusing_conditions():
             repair = self.repair
             return self._look_at_rows(context) if repair is None else look_at_keys(context, repair)
 
@@ -211,8 +211,8 @@ def _states_since(files: Files, start: RewriteBase, version: Resolved) -> tuple[
 
 
 @contextmanager
-def _told_of_conditions() -> Iterator[None]:
-    """Spark says what of a condition it does not take within an aggregate."""
+def _refusing_conditions() -> Iterator[None]:
+    """Turn Spark's refusal of a condition, which it counts rows by, into a sentence about that condition."""
     try:
         yield
     except Refused as error:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from paimark.core.actions.checks import fingerprint, integer_argument, text_argument
+from paimark.core.actions.checks import fingerprint, integer_argument, required_integer, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge import history
 from paimark.core.actions.merge.resolution import Between
@@ -28,11 +28,11 @@ from paimark.core.actions.repair.commit import (
     writing_repairs,
 )
 from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commit
-from paimark.core.actions.repair.deciding import Found, KeyedRepair
+from paimark.core.actions.repair.repair_plan import Found, KeyedRepair
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import run_query, start_in, version_of
 from paimark.core.actions.said import engine_of
-from paimark.core.errors import FileMissing, NotFound, Refused, UsageError
+from paimark.core.errors import FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.protocol import Repair, Version
@@ -52,7 +52,7 @@ _COMPACT = "Compact it with --full first: that joins the marks with their files.
 class _Commit(RowRepair):
     """One commit of a root in its present state; `before` is None for the first, or one without rows.
 
-    Of a table with a primary key, `lacking` are columns of now that the commit did not know; of another one,
+    Of a table with a primary key, `lacking` are present columns that the commit did not know; of another one,
     `by_files` is what it did.
     """
 
@@ -215,9 +215,7 @@ def conflicting(context: Context, table: TablePath, arguments: Mapping[str, obje
 
 
 def _seen(files: Files, table: TablePath, arguments: Mapping[str, object]) -> _Commit:
-    number, branch = integer_argument(arguments, "snapshot"), text_argument(arguments, "branch")
-    if number is None:
-        raise UsageError("snapshot is missing", "Give it as --snapshot.")
+    number, branch = required_integer(arguments, "snapshot"), text_argument(arguments, "branch")
     root = branch_root(files, table, branch)
     start = start_in(files, root, is_main=branch is None, at=integer_argument(arguments, "head"))
     commit = resolve_version(files, root, f"snapshot.{number}").snapshot

@@ -15,9 +15,9 @@ from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
 from paimark.core.actions.protection_guard import leaving
 from paimark.core.actions.replace.comparison import Takeover, clash_refusals, loss_refusals
 from paimark.core.actions.roots.branch_files import is_protected
-from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import part_of, root_files
 from paimark.core.actions.roots.root_state import moving_refusals, unreadable_refusals
+from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.actions.said import (
     Commits,
     commits_between,

@@ -48,8 +48,8 @@ from paimark.core.actions.replace.pointer import (
 )
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.roots.barrier import put_barrier, stray_commits
-from paimark.core.actions.roots.pause import wait_for_cleanings
 from paimark.core.actions.roots.root_files import snapshot_ids
+from paimark.core.actions.roots.waiting import wait_for_cleanings
 from paimark.core.actions.row_checks.checking import CheckedRows, head_of_main, rows_at, verdict
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.figures import counted

@@ -28,7 +28,7 @@ from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Re
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
+from paimark.core.spark.launch.jars import has_library, no_library
 from paimark.core.spark.protocol import (
     ActionTask,
     Ask,
@@ -63,6 +63,14 @@ _KINDS: Mapping[str, type[PaimarkError]] = {
 
 class _Killed(Cancelled):
     """A person ended the engine before it answered."""
+
+
+class QueryRefused(Refused):
+    """A query that Spark does not run. `position` is an offset in its text, if known."""
+
+    def __init__(self, failed: Failed, sql: str) -> None:
+        super().__init__(failed.message, failed.hint)
+        self.sql, self.position = sql, failed.position
 
 
 @dataclass(frozen=True)
@@ -159,7 +167,7 @@ def no_rows(start: RewriteBase) -> QueryRows:
 def writing_refusals(table: TablePath, schema: TableSchema, options: Mapping[str, str]) -> list[Refusal]:
     """Why no rows can be written to the table; `options` of the catalog."""
     refusals = _said(table, kinds.refusals(schema))
-    return refusals if has_library(options) else [Refusal(*NO_LIBRARY), *refusals]
+    return refusals if has_library(options) else [Refusal(*no_library()), *refusals]
 
 
 def _said(table: TablePath, refusals: Iterable[kinds.WriteRefusal]) -> list[Refusal]:
@@ -278,7 +286,7 @@ def run_query(
     progress: Progress,
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The few rows of a query over versions. Raises the engine's error."""
+    """The few rows of a query over versions. Raises the engine's error, of a statement as `QueryRefused`."""
     return [*stream_query(context, start, versions, sql, progress, texts or {}, is_long=False)]
 
 
@@ -333,6 +341,8 @@ def _answers(engine: Engine, task: ActionTask, progress: Progress) -> Generator[
                 tenths = event.done * 10 // event.total
                 progress(Counting(f"{event.done} of {event.total} tasks"))
             elif isinstance(event, Failed):
+                if isinstance(task, Ask) and event.cause == "statement" and not event.is_outrun:
+                    raise QueryRefused(event, task.sql)
                 otherwise = Outrun if event.is_outrun else Refused
                 kind = _Killed if event.was_killed else _KINDS.get(event.cause, otherwise)
                 raise kind(event.message, event.hint)

@@ -17,9 +17,9 @@ from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
 from paimark.core.actions.rollback.truncation import Cut, cut_of
-from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_state import moving_refusals
+from paimark.core.actions.roots.waiting import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.said import consumers_of, job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import counted

@@ -83,7 +83,7 @@ def file_of_table(table: TablePath) -> str | None:
 
 
 def read_check_file(path: str, digest: str | None = None) -> CheckFile:
-    """Raises `NotFound`, and `UsageError` for a file that is none, or is not the one of that digest any more.
+    """Raises `NotFound`, and `UsageError` for an invalid file, or is not the one of that digest any more.
 
     All of it is read before the first check runs.
     """

@@ -182,7 +182,7 @@ def verdict(
 ) -> Verdict:
     """Make the checks of the argument `check`, else those that the table always has.
 
-    Raises `NotFound` and `UsageError` for a file that is none. What `rows` refuses is a refusal of the plan.
+    Raises `NotFound` and `UsageError` for an invalid file. What `rows` refuses is a refusal of the plan.
     """
     path = text_argument(arguments, "check") or file_of_table(table)
     if path is None:

@@ -10,7 +10,6 @@ from paimark.core.actions.checks import integer_argument, read_only_refusals, re
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags, savepoint_claim
-from paimark.core.actions.roots.as_made import log, made
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
@@ -19,6 +18,7 @@ from paimark.core.actions.roots.pin_snapshot import (
     expiry_items,
     keep,
 )
+from paimark.core.actions.roots.unlocked_changes import log, made
 from paimark.core.actions.said import end_unknown, savepoints_said, unit_in
 from paimark.core.errors import Refused
 from paimark.core.figures import counted

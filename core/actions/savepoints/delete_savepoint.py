@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from paimark.core.actions.change.change import Work
-from paimark.core.actions.checks import integer_argument
+from paimark.core.actions.checks import required_integer
 from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import deletion
 from paimark.core.actions.garbage.deletion import (
@@ -18,7 +18,7 @@ from paimark.core.actions.garbage.deletion import (
 from paimark.core.actions.garbage.references import roots_and_guards
 from paimark.core.actions.plan import Plan, Refusal
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.errors import NotFound, UsageError
+from paimark.core.errors import NotFound
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.records import Savepoint, Tag, commit_key
@@ -27,9 +27,7 @@ from paimark.core.table.savepoints import SavepointManager
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `id`. Raises `NotFound`, also if only another engine's tag has the savepoint's name."""
-    number = integer_argument(arguments, "id")
-    if number is None:
-        raise UsageError("id is missing", "Give it as --id.")
+    number = required_integer(arguments, "id")
     target, refusals = _find(context, table, number)
     return deletion.plan_deletion(context, target, f"savepoint {number}", {"savepoint_id": number}, refusals)
 

@@ -14,7 +14,7 @@ import msgspec
 
 from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.roots.guard_tags import guard
-from paimark.core.actions.roots.pause import wait_for_expiry
+from paimark.core.actions.roots.waiting import wait_for_expiry
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of

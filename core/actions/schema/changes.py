@@ -16,6 +16,7 @@ from paimark.core.durations import parse_interval
 from paimark.core.errors import UsageError
 from paimark.core.redaction import shown_value
 from paimark.core.table.definition.column_types import nullable
+from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.definition.option_types import require_value
 from paimark.core.table.definition.retention import RETENTION_OFF, require_consistent
 from paimark.core.table.names import near_names
@@ -115,7 +116,7 @@ def _add(draft: _Draft, change: SchemaChange) -> None:
         index = 0
     elif change.after is not None:
         index = _place(draft, change.after) + 1
-    elif draft.options.get("add-column-before-partition", "").strip().lower() == "true":
+    elif is_on(draft.options, "add-column-before-partition"):
         names = [each.name for each in draft.fields]
         index = min((names.index(key) for key in draft.partition_keys), default=index)
     draft.fields.insert(index, new)

@@ -79,6 +79,10 @@ class CopiedMove(Places):
         is_new = self._files.create(target := self.to.root().schema(schema), data)
         if not is_new and read_if_there(self._files, target) != data:
             raise Refused(f"Somebody else has just made a table in {self.to.directory}", "Look at it.")
+        if is_new and not self.hold.is_current:
+            # It stood still right before that, and another process ended the change meanwhile.
+            self._files.delete_own(target, lambda there: there == data)
+            self.hold.require()
 
     def landed(self) -> Landed:
         copied = self.hold.journaled.noted(COPIED, Copied)

@@ -13,7 +13,7 @@ from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.names import unseen_reason
 from paimark.core.actions.plan import Done, Outcome, Plan, Refusal, Step, raise_first
 from paimark.core.actions.registry import Action, with_note
-from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.roots.unlocked_changes import log
 from paimark.core.actions.tables.places import holds_anything
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed

@@ -21,7 +21,7 @@ from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted, duration, listed, size
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import moves_directories
-from paimark.core.table.layout import TablePath
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
@@ -88,9 +88,20 @@ def noticed_by(context: Context, table: TablePath) -> Iterator[Item]:
 
 
 def state_of(files: Files, table: TablePath) -> str:
-    """The fingerprint of what a plan of a move stands on: the newest snapshot of each root."""
-    roots = all_roots(files, table)
-    return fingerprint(*(f"{root.label} {Lineage(files, root).latest_id()}" for root in roots))
+    """The fingerprint of what a plan of a move stands on: the newest snapshot and schema of each root.
+
+    Their contents count: a table that was made anew under the name may have the same numbers.
+    """
+    return fingerprint(*(part for root in all_roots(files, table) for part in _newest(files, root)))
+
+
+def _newest(files: Files, root: Root) -> Iterator[str | bytes]:
+    lineage = Lineage(files, root)
+    newest, schemas = lineage.latest_id(), lineage.schema_ids()
+    yield f"{root.label} {newest}"
+    paths = [] if newest is None else [root.snapshot(newest)]
+    paths += [root.schema(number) for number in schemas[-1:]]
+    yield from (data or b"" for data in files.read_many(paths))
 
 
 def moves(files: Files, source: TablePath, to: TablePath) -> Moving:
@@ -163,6 +174,11 @@ class TableMove(Change[S]):
         else:
             self.work.files.move(self._from.directory, self._to.directory)
             hold.table = self._to
+            if not hold.is_current:
+                # It stood still right before the move, and another process ended the change meanwhile.
+                self.work.files.move(self._to.directory, self._from.directory)
+                hold.table = self._from
+                hold.require()
 
     def landed(self, hold: Hold) -> Landed:
         if (copied := self._copied(hold)) is not None:

@@ -19,7 +19,7 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, raise_first
-from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.roots.unlocked_changes import log
 from paimark.core.actions.tables.moving import TableMove, moves, what_it_has
 from paimark.core.actions.tables.places import joined, walked
 from paimark.core.errors import Corrupt

@@ -2,7 +2,8 @@
 
 No id is used again, so no session has to be refreshed. The commit is the point of no return. Merged commits
 are then no longer in main's rows, and can be merged again. A write to a branch is undone on that branch. The
-redo of a write works alike, with the rows from after it.
+redo of a write works alike, with the rows from after it. So does that of a fast-forward, if no rows can be
+merged into the table.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.merge.journal import record_again
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.rewrite.columns import (
     column_refusals,
@@ -83,6 +85,9 @@ class GoingBack:
     @property
     def description(self) -> str:
         return f"{self.start.root.label} at snapshot {self.start.head.snapshot.id}"
+
+
+_CAN_BE_MERGED = "what was merged then can be merged again"
 
 
 def plan(context: Context, table: TablePath, operation: Operation) -> Plan:
@@ -171,10 +176,13 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     def record(self, hold: Hold) -> None:
         """Record that rows merged by the change are no longer in main, so that they can be merged again.
 
-        A write merged none.
+        Of a redo, that they are in main again. A write merged none.
         """
         edit, now = self._edit, self.moved[1]
         if edit.is_plain_write or edit.before is None:
+            return
+        if self.work.plan.redoes:
+            record_again(self.work.files, self.root, edit, now)
             return
         event = merge_history.MergeEvent(
             kind="rollback", root=edit.root, main=now, to=edit.before.id, then=edit.before
@@ -186,7 +194,10 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         then = self.state.then
         same_as = NO_ROWS if then is None else point_of(snapshot_of(then))
         is_write = self._edit.is_write
-        return msgspec.structs.replace(super().edit(before, after), same_as=same_as, is_write=is_write)
+        merged = self._edit.branch if self.work.plan.redoes else ""
+        return msgspec.structs.replace(
+            super().edit(before, after), same_as=same_as, is_write=is_write, branch=merged
+        )
 
     def done(self) -> Done:
         state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
@@ -252,6 +263,8 @@ def _with_definition(files: Files, going_back: GoingBack) -> GoingBack:
 def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack:
     start, edit, what = _base(files, table, undone), edit_of(RowsEdit, undone), undone.description
     now, head = edit.now, start.head.snapshot
+    if edit.branch and merge_history.event_of(files, table, edit) is None:
+        raise Refused(f"Nothing tells how much of branch {edit.branch} {what} brought", "Do it anew.")
     if now is None or not only_compacted_since(Lineage(files, start.root), now, head):
         then_at = "" if now is None else f": then at snapshot {now.id}, now at {head.id}"
         raise Refused(
@@ -314,7 +327,8 @@ def _steps(context: Context, going_back: GoingBack) -> Iterator[Step]:
     head = going_back.start.head.snapshot.id
     yield Step("create", root.snapshot(head + 1), "one OVERWRITE of the whole table")
     if not going_back.edit.is_plain_write:
-        yield Step("replace", root.table.merges, "what was merged then can be merged again")
+        what = "what the branch had then counts as merged" if going_back.is_redo else _CAN_BE_MERGED
+        yield Step("replace", root.table.merges, what)
 
 
 def _kept(said: str, *, has_columns: bool) -> str:

@@ -11,13 +11,16 @@ from paimark.core.actions.change import driver, operations
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.many.planning import plan_in_turn, together
+from paimark.core.actions.merge.conflict_lines import MERGE
 from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.roots.pin_snapshot import choose
 from paimark.core.actions.undo import commit as undo_commit
 from paimark.core.actions.undo.shared import unless_locked
-from paimark.core.errors import Refused
+from paimark.core.errors import NotFound, Refused
+from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.text import lowered
 
@@ -49,11 +52,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
     rows = undone.turned.rows
-    if rows is not None and rows.is_plain_write:
-        return _plan_of_write(context, table, undone)
+    if rows is not None and (rows.is_plain_write or _can_not_be_merged(context, table, undone)):
+        return _plan_of_rows(context, table, undone)
     from paimark.core.actions.registry import action
 
-    planned = action(undone.action).plan(context, table, undone.request)
+    try:
+        planned = action(undone.action).plan(context, table, undone.request)
+    except NotFound as error:
+        raise Refused(f"{undone.action} can't be made again: {error.message}", error.hint) from error
     return msgspec.structs.replace(
         planned,
         headline=f"Redo {undone.action}: {lowered(planned.headline)}",
@@ -62,8 +68,19 @@ def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
     )
 
 
-def _plan_of_write(context: Context, table: TablePath, undone: Operation) -> Plan:
-    """The rows that the write left come back: its statement may give other rows by now, or be unknown."""
+def _can_not_be_merged(context: Context, table: TablePath, undone: Operation) -> bool:
+    """Whether main went on along a branch, and now no merge can bring its rows again.
+
+    Main has a commit of its own since, the undo, and to such a table no rows are added that others merge.
+    """
+    root, rows = main_root(context.files, table), undone.turned.rows
+    if undone.action != MERGE or rows is None or rows.is_write or root != table.root(rows.root):
+        return False
+    return bool(merging_refusals(Lineage(context.files, root).require_schema()))
+
+
+def _plan_of_rows(context: Context, table: TablePath, undone: Operation) -> Plan:
+    """The rows that it left come back: a statement may give other rows by now, or be unknown."""
     try:
         planned = undo_commit.plan_again(context, table, undone)
     except Refused as error:

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.operations import Stacks
-from paimark.core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
+from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, required_integer
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, Taken
 from paimark.core.actions.undo.rules import changed_since, is_as_left, may_restore
 from paimark.core.actions.undo.shared import unless_locked
-from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, listed
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
@@ -33,9 +33,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
     Raises `NotFound` for a number that no operation has.
     """
-    number = integer_argument(arguments, "to")
-    if number is None:
-        raise UsageError("to is missing", "Give it as --to.")
+    number = required_integer(arguments, "to")
     known, stacks = read_operations(context.files, table), operations.stacks(context, table)
     target = _target(table, known, number)
     way, refusals = _way(stacks, target), list[Refusal]()

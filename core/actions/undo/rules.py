@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
-from paimark.core.actions.roots.as_made import defined_state, made_state
+from paimark.core.actions.roots.unlocked_changes import defined_state, made_state
 from paimark.core.actions.undo import commit, replacement, retirement, truncation
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.storage.files import Files
@@ -27,7 +27,7 @@ _REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
 
 
 class Left(Enum):
-    """What is there of that which a change left."""
+    """How much is left of what a change made."""
 
     AS_IT_WAS = "as it was"
     CHANGED = "changed"
@@ -35,7 +35,10 @@ class Left(Enum):
 
 
 class Rule(NamedTuple):
-    """`left` tells what is left of an edit, None if that is no matter. `plan` plans the edit turned round."""
+    """`left` tells what is left of an edit, None if that does not matter.
+
+    `plan` plans the edit turned round.
+    """
 
     left: Callable[[Files, TablePath, Any], Left] | None
     plan: Callable[[Context, TablePath, Operation], Plan]
@@ -95,7 +98,7 @@ def _rule_of(operation: Operation) -> tuple[Rule, Any]:
 
 
 def left(files: Files, table: TablePath, operation: Operation) -> Left:
-    """What is there of that which the change left."""
+    """How much is left of what the change made."""
     rule, edit = _rule_of(operation)
     try:
         return Left.AS_IT_WAS if rule.left is None else rule.left(files, table, edit)

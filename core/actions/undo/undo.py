@@ -13,14 +13,14 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.plan import Item, Plan, Refusal
 from paimark.core.actions.protection_guard import undoing
-from paimark.core.actions.said import engine_of, job_of
+from paimark.core.actions.said import engine_of, final, job_of
 from paimark.core.actions.undo.rules import Left, changed_since, is_as_left, left, plan_back
 from paimark.core.actions.undo.shared import Followed, by_hand, unless_locked
 from paimark.core.errors import Refused
 from paimark.core.figures import age, some_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.text import lowered
 
 ACTION = "undo"
@@ -90,6 +90,8 @@ def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacemen
     # A redo brings back what the undo removes, but no version that nothing else keeps.
     is_final = any(each.is_grave and each.code == "version-gone" for each in made.items)
     items = tuple(each for each in made.items if is_final or each.kind != "final")
+    if not is_final and (gone := _gone_for_a_redo(context, table, entry)):
+        is_final, items = True, (*items, final(gone))
     arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
     told = [_told(context, entry, each) for each in made.refusals]
     return msgspec.structs.replace(
@@ -106,6 +108,17 @@ def _plan_of(context: Context, table: TablePath, entry: Operation, *, replacemen
         undo="" if is_final else table.redo,
         until="",
     )
+
+
+def _gone_for_a_redo(context: Context, table: TablePath, entry: Operation) -> str:
+    """Why a tag or savepoint can't be made again, though another reference keeps its rows; else empty."""
+    made, number = entry.turned.made, entry.request.get("snapshot")
+    if made is None or made.what == "branch" or made.was is not None or not isinstance(number, int):
+        return ""
+    root = branch_root(context.files, table, entry.request.get("branch"))
+    if Lineage(context.files, root).has_snapshot(number):
+        return ""
+    return f"{root.label} has expired snapshot {number}, of which no new {made.what} can be made"
 
 
 def _last(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -51,11 +51,12 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import databases
 from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.holes import holes
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests import chain
-from paimark.core.table.operations import read_operations
+from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
 from paimark.core.travel.name_clashes import another_name, clash
@@ -198,8 +199,10 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
         yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
     there = versions(context.files, table)
-    yield from _lists(context.files, table, there)
-    yield from _overwritten(context.files, table, there)
+    log = read_operations(context.files, table)
+    yield from _lists(context.files, table, there, log)
+    for each in overwritten_commits(context.files, table, there, log):
+        yield Finding("commits", "broken", f"{each.path}: {each.detail}", _LOST)
     plan = recover.plan(context, table, {})
     if plan.empty:
         yield Finding("changes", "ok", plan.summary)
@@ -227,9 +230,9 @@ def _half_written(context: Context, table: TablePath) -> Iterator[Finding]:
         yield Finding("changes", "warning", detail, hint)
 
 
-def _lists(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:
+def _lists(files: Files, table: TablePath, there: Versions, log: Sequence[Operation]) -> Iterator[Finding]:
     """Versions that can't be read because somebody deleted their files."""
-    elsewhere = expired_elsewhere(there)
+    elsewhere = expired_elsewhere(there, log)
     taken: set[str] = set()
     for path, needing in missing_lists(files, there, table):
         if all(each.path in elsewhere for each in needing):
@@ -238,14 +241,8 @@ def _lists(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]
         some = some_of([each.name for each in needing], _NAMED)
         hint = f"`paimark verify {table.word}` tells all that is lost; restore it from a backup."
         yield Finding("files", "broken", f"{path} is not there; {some} can't be read", hint)
-    for each in summed_up(there, taken, main_root(files, table)):
+    for each in summed_up(there, taken, elsewhere, main_root(files, table)):
         yield Finding(f"branch {each.branch}", "warning", str(each), f"Run: {each.heal}")
-
-
-def _overwritten(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:
-    """Commits of Paimark's that another engine overwrote."""
-    for each in overwritten_commits(files, table, there, read_operations(files, table)):
-        yield Finding("commits", "broken", f"{each.path}: {each.detail}", _LOST)
 
 
 def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
@@ -329,6 +326,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
             yield Finding(name, "warning", detail, another_name(root, tag_name))
     if (lost := lost_newest(files, root)) is not None:
         yield Finding(name, "broken", lost.reason, lost.hint)
+    for hole in holes(files, root):
+        yield Finding(name, "warning" if hole.is_cut_off else "broken", hole.reason, hole.hint)
     for sentence in chain.warnings(files, root):
         yield Finding(name, "warning", sentence, f"{chain.INSTEAD}.")
     yield from _named(name, writers_at_once(files.uri, root, rows))

@@ -13,7 +13,7 @@ from paimark.core.cli.output import print_findings
 from paimark.core.cli.query.answering import Narrator, looking_at
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, UsageError
-from paimark.core.figures import counted, size
+from paimark.core.figures import counted, size, some_of
 from paimark.core.verify import verify as look
 from paimark.core.verify.report import Orphan, VerifyReport
 
@@ -133,8 +133,7 @@ def _share(text: str | None) -> float:
 
 def _rows(report: VerifyReport, *, orphans: bool) -> Iterator[FindingRow]:
     for each in report.problems:
-        more = each.needed_by_count - len(each.needed_by)
-        names = ", ".join(each.needed_by) + (f" and {more:,} more" if more else "")
+        names = some_of(each.needed_by, len(each.needed_by), each.needed_by_count)
         detail = f"{each.detail}; needed by {names}" if names else each.detail
         yield FindingRow(each.cause, each.path, None, None, detail)
     if orphans:

@@ -111,7 +111,7 @@ def holders(ctx: click.Context, table: str, where: str | None, key: tuple[str, .
     print_rows(
         options, _HOLDERS_SHOWN, [row[:-1] for row, each in zip(rows, found, strict=True) if each.rows]
     )
-    show(sentence(len(found), path))
+    show(sentence(found, path))
     for command in (command for each in found for command in each.commands):
         show(f"  {command}")
 

@@ -7,9 +7,9 @@ from typing import Any
 from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema
 
-from paimark.core.table.definition.column_types import TEXTS, ColumnType
+from paimark.core.table.definition.column_types import TEXTS, UNPADDED_TEXTS, ColumnType
 
-INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
+INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
 
 
 def fields_of(schema: str) -> list[Any]:
@@ -64,7 +64,7 @@ def is_wider(table_type: Any, in_file: Any) -> bool:
     new, old = ColumnType.of(table_type.type), ColumnType.of(in_file.type)
     if new == old:
         return True
-    if old.name in TEXTS and new.name in ("VARCHAR", "STRING"):
+    if old.name in TEXTS and new.name in UNPADDED_TEXTS:
         is_longer = old.first is not None and new.first is not None and old.first <= new.first
         return new.name == "STRING" or is_longer
     if old.name in INTEGERS and new.name in INTEGERS:

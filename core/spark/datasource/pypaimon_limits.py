@@ -21,7 +21,7 @@ from paimark.core.spark.datasource.field_types import (
     type_words,
     written_fields,
 )
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import FRACTIONS, TIMES, ColumnType
 from paimark.core.table.definition.kind_signs import (
     ignored_deletes,
     is_on,
@@ -41,7 +41,6 @@ ELSEWHERE = (
 )
 _BY_LIBRARY = "read it with Paimon's own library (`paimark jars fetch paimon`, then SQL)."
 _HINT = f"Leave it out, or {_BY_LIBRARY}"
-_TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
 # Paimon's writers use 64 bits for times of at most so many digits, and 96 for finer ones.
 _MOST_DIGITS = 6
 # The names that they give to files, after a prefix. Files that a table took over have other names.
@@ -164,7 +163,7 @@ def _require_ordered_alike(name: str, field: Any, options: Any) -> None:
     """
     default = options.get("fields.default-aggregate-function")
     function = options.get(f"fields.{field.name}.aggregate-function", default)
-    if function in ("max", "min") and type_name(str(field.type)) in ("FLOAT", "DOUBLE"):
+    if function in ("max", "min") and type_name(str(field.type)) in FRACTIONS:
         raise Refused(
             f"Column {field.name} of {name} is a {field.type} that is merged by {function}, and Python does "
             "not do that as Paimon does",
@@ -190,7 +189,7 @@ def _require_read_alike(name: str, field: Any, written: Any, of_format: str, is_
             "Python does not convert its values in older files",
             f"Leave it out, read a version from before the change, or {_BY_LIBRARY}",
         )
-    digits = max((kind.fraction for kind in kinds if kind.name in _TIMES), default=None)
+    digits = max((kind.fraction for kind in kinds if kind.name in TIMES), default=None)
     # pyarrow counts the nanoseconds of these in 64 bits, which end in 1677 and 2262, and reads the times
     # beyond as others. Hive writes 96 bits for all times.
     if digits is not None and (

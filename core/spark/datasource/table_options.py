@@ -14,6 +14,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from paimark.core.errors import Refused
+from paimark.core.storage.option_values import is_yes
 from paimark.core.table.definition.kind_signs import MERGE_ENGINES, merge_engine
 
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does, and Paimon's
@@ -49,7 +50,7 @@ def _if_set(value: str, use: Use) -> bool:
 
 
 def _if_true(value: str, use: Use) -> bool:
-    return value.strip().lower() == "true"
+    return is_yes(value)
 
 
 def _if_true_beyond_a_root(value: str, use: Use) -> bool:

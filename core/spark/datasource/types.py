@@ -6,7 +6,6 @@ files may violate. Times are cut off to microseconds.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pyspark.sql.types import (
@@ -36,13 +35,13 @@ from pyspark.sql.types import (
 from paimark.core.errors import StatementFailed
 from paimark.core.spark.datasource.field_types import fields_of
 from paimark.core.spark.datasource.scan import Scan
+from paimark.core.table.definition.column_types import ColumnType
 
 _PLAIN: dict[str, DataType] = {
     "BOOLEAN": BooleanType(),
     "TINYINT": ByteType(),
     "SMALLINT": ShortType(),
     "INT": IntegerType(),
-    "INTEGER": IntegerType(),
     "BIGINT": LongType(),
     "FLOAT": FloatType(),
     "DOUBLE": DoubleType(),
@@ -56,7 +55,6 @@ _PLAIN: dict[str, DataType] = {
     "DATE": DateType(),
     "VARIANT": VariantType(),
 }
-_WORDS = re.compile(r"([A-Z_]+)(?:\((\d+)(?:,\s*(\d+))?\))?( WITH LOCAL TIME ZONE)?")
 
 
 def spark_columns(scan: Scan, *, with_chars: bool = False) -> StructType:
@@ -91,23 +89,20 @@ def _spark_type(column: str, kind: Any, with_chars: bool) -> DataType:
 
 
 def _atomic(column: str, text: str, with_chars: bool) -> DataType:
-    words = _WORDS.fullmatch(text)
-    if words is None:
-        raise _unknown(column, text)
-    name, first, second, local = words.groups()
-    if name == "CHAR" and with_chars:
-        return CharType(int(first or 1))
-    if name in _PLAIN:
-        return _PLAIN[name]
-    match name:
+    read = ColumnType.of(text)
+    if read.name == "CHAR" and with_chars:
+        return CharType(read.first or 1)
+    if read.name in _PLAIN:
+        return _PLAIN[read.name]
+    match read.name:
         case "DECIMAL":
-            return DecimalType(int(first or 10), int(second or 0))
-        case "TIMESTAMP" if not local:
+            return DecimalType(*read.decimal)
+        case "TIMESTAMP":
             return TimestampNTZType()
-        case "TIMESTAMP" | "TIMESTAMP_LTZ":
+        case "TIMESTAMP_LTZ":
             return TimestampType()
         case "TIME":
-            return TimeType(min(int(first or 0), 6))
+            return TimeType(min(read.first or 0, 6))
     raise _unknown(column, text)
 
 

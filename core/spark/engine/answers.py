@@ -43,6 +43,7 @@ _SHOW_CURRENT = re.compile(r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", re
 _DESCRIBE_DATABASE = re.compile(
     rf"(?:DESCRIBE|DESC)\s+(?:DATABASE|SCHEMA|NAMESPACE)\s+(?P<more>EXTENDED\s+)?{_NAME}", re.IGNORECASE
 )
+_DROP_VIEW = re.compile(rf"DROP\s+VIEW\s+(?P<if>IF\s+EXISTS\s+)?{_NAME}", re.IGNORECASE)
 _USE = re.compile(rf"USE\s+(?:(?:DATABASE|SCHEMA|NAMESPACE)\s+)?{_NAME}", re.IGNORECASE)
 
 _SHOW_FORM = "Write SHOW DATABASES or SHOW TABLES IN db, with LIKE 'o*' behind it for some of them."
@@ -64,10 +65,14 @@ class Answer(NamedTuple):
 
 
 class OfSession(NamedTuple):
-    """Reads the session's temporary views, those that all sessions see, and a setting or its default."""
+    """Reads the session's temporary views, those that all sessions see, and a setting or its default.
+
+    `lacks` tells whether there is no temporary view of a name.
+    """
 
     temporary: Callable[[], Sequence[str]]
     of_all_sessions: Callable[[], Sequence[str]]
+    lacks: Callable[[Sequence[str]], bool]
     setting: Callable[[str, str], str]
 
 
@@ -76,9 +81,11 @@ def answer(statement: Statement, files: Files, database: str | None, session: Of
 
     Raises `StatementFailed` for a missing database.
     """
-    if statement.kind not in ("show", "describe", "session"):
+    if statement.kind not in ("show", "describe", "session", "drop"):
         return None
     text = statement.without_comments
+    if match := _DROP_VIEW.fullmatch(text):
+        return _missing_view(statement, match, session)
 
     def named_database(match: re.Match[str]) -> str:
         with failing_at(statement.sql.rindex(match["name"], 0, statement.tokens[-1].end)):
@@ -120,6 +127,17 @@ def answer(statement: Statement, files: Files, database: str | None, session: Of
     if match := _LISTED.match(text):
         raise StatementFailed(f"SHOW {match[1].upper()} is not answered in this form", _SHOW_FORM, 0)
     return None
+
+
+def _missing_view(statement: Statement, match: re.Match[str], session: OfSession) -> Answer | None:
+    """Answer the DROP of a view that is not there: our catalog, which Spark would ask, has none."""
+    if not session.lacks(split_name(match["name"])):
+        return None
+    reason = f"There is no temporary view {match['name']}"
+    if match["if"]:
+        return Answer((), message=f"{reason}: nothing was done")
+    position = statement.sql.rindex(match["name"], 0, statement.tokens[-1].end)
+    raise StatementFailed(reason, "SHOW VIEWS lists what there is.", position)
 
 
 def _database(files: Files, written: str) -> str:

@@ -23,6 +23,7 @@ from paimark.core.travel.statements.refused import foreign
 
 _LONGEST_NAME = 2
 _TWO_OF_A_NAME = re.compile(r"(?:Reference|The column) (?:\S+\.)?`([^`]+)` (?:is ambiguous|already exists)")
+_BY_TABLE = "Write the column with its table's alias: a.x; two tables of one name need an alias each."
 _BY_CASE = (
     "SET spark.sql.caseSensitive = true (as an option: --spark-conf spark.sql.caseSensitive=true) lets Spark "
     "tell them apart."
@@ -69,7 +70,7 @@ def _told_by_case(end: Failed, uses: Sequence[TableUse], files: Files, database:
         if len(alike := [each for each in columns if each.lower() == found[1].lower()]) > 1:
             both = " and ".join(map(quoted_if_needed, alike))
             return replace(end, hint=f"{table} has {both}, which differ by case only: {_BY_CASE}")
-    return end
+    return replace(end, hint=end.hint or _BY_TABLE) if "is ambiguous" in found[0] else end
 
 
 def _columns(uses: Sequence[TableUse], files: Files, database: str | None) -> Iterator[tuple[str, list[str]]]:

@@ -39,7 +39,7 @@ from paimark.core.spark.protocol import (
     Task,
     TaskResult,
 )
-from paimark.core.spark.writing.tries import on_newest, tried
+from paimark.core.spark.writing.retries import on_newest, tried
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.statements.inserts import COMMANDS, Insert, RowChange, read_change, read_insert
@@ -240,7 +240,7 @@ class Runner:
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
         views = session.views
-        of_session = OfSession(views.temporary, views.of_all_sessions, session.conf.get)
+        of_session = OfSession(views.temporary, views.of_all_sessions, views.lacks, session.conf.get)
         answered = answer(statement, session.warehouse.files, session.state.database, of_session)
         if answered is not None:
             return tell_answer(answered, job.tell)

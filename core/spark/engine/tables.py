@@ -19,6 +19,7 @@ from paimark.core.spark.native.scans import NativeScans, NativeTable
 from paimark.core.spark.protocol import LISTED, Reading
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import point_of
 from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
 from paimark.core.travel.parse.statement import TableUse
 from paimark.core.travel.resolving import TravelSource, resolve_name
@@ -141,7 +142,8 @@ class Opener:
             by_library=True,
         )
         version = self._version(resolved, root, name.branch)
-        reading = Reading(label, version, "", resolved.note if resolved is not None else "")
+        note, point = ("", None) if resolved is None else (resolved.note, point_of(resolved.snapshot))
+        reading = Reading(label, version, "", note, point)
         return OpenedTable(use, reading.table, reading, scan, version=_for_catalog(use, resolved))
 
     def _source(self, root: Root) -> TravelSource:

@@ -186,6 +186,10 @@ class Views:
                 return bool(self._catalog.getGlobalTempView(name).isDefined())
         return False
 
+    def lacks(self, parts: Sequence[str]) -> bool:
+        """Whether there is no temporary view of that name; a server is not asked."""
+        return self._catalog is not None and not self.is_temporary(parts)
+
     def _columns(self, scan: Scan, is_padded: bool) -> str:
         """The columns of a scan as a schema in JSON."""
         key = (scan.schema, is_padded)

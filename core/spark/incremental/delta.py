@@ -23,8 +23,8 @@ from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from paimark.core.spark.incremental.packed_keys import WantedKeys
 from paimark.core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
-from paimark.core.spark.merging.narrow import ages_overlap
 from paimark.core.spark.merging.reading import OpenFile
+from paimark.core.spark.merging.single_versions import ages_overlap
 from paimark.core.spark.merging.survive import surviving_rows
 
 # If more than one row is added or removed for this many that stay, a merge of all rows costs no more.

@@ -13,8 +13,8 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
-from paimark.core.spark.merging.narrow import overlap_groups
 from paimark.core.spark.merging.rules import KeyReader, merge_file
+from paimark.core.spark.merging.single_versions import overlap_groups
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.manifests.manifests import (

@@ -18,6 +18,7 @@ from paimark.core.spark.merging.model import Unmergeable
 from paimark.core.spark.merging.rules import KeyReader
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.definition.kind_signs import is_on
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import data_manifests, live_entries
 from paimark.core.table.manifests.manifests import ManifestEntry, read_deletion_vectors
@@ -176,7 +177,7 @@ def _require_comparable(old: State, new: State) -> None:
     if first.partition_keys != second.partition_keys or _key_types(first) != _key_types(second):
         raise ReadWhole("the keys or the partition columns differ")
     has_parts = any(each.file.get("_WRITE_COLS") is not None for side in (old, new) for each in side.entries)
-    if has_parts or first.options.get("data-evolution.enabled", "").strip().lower() == "true":
+    if has_parts or is_on(first.options, "data-evolution.enabled"):
         raise ReadWhole("its rows are put together from several files")
 
 

@@ -19,6 +19,7 @@ from paimark.core.durations import parse_duration
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.spark.launch.masters import KUBERNETES
 from paimark.core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEOUT
+from paimark.core.table.definition.kind_signs import is_on
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -83,7 +84,7 @@ def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
         seconds = parse_duration(conf.get(EXECUTORS_TIMEOUT, DEFAULTS[EXECUTORS_TIMEOUT])) / 1000
     except UsageError as error:
         raise Unavailable(f"{EXECUTORS_TIMEOUT}: {error.message}", error.hint) from error
-    is_elastic = conf.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    is_elastic = is_on(conf, "spark.dynamicAllocation.enabled")
     return Cluster(master, seconds, is_elastic, _own_seconds(conf))
 
 

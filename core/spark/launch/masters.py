@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch.home import other_version, pyspark_version
 from paimark.core.storage.listening import refusal_of
+from paimark.core.table.definition.kind_signs import is_on
 
 KUBERNETES = "k8s://"
 # The patterns by which Spark distinguishes masters.
@@ -197,7 +198,7 @@ def require_yarn(settings: Mapping[str, str], environment: Mapping[str, str]) ->
 def managers(settings: Mapping[str, str]) -> list[str]:
     """`host:port` of each ResourceManager; empty if one is unknown, or refers to an unknown setting."""
     ids = [""]
-    if settings.get(f"{_MANAGER}ha.enabled", "").lower() == "true":
+    if is_on(settings, f"{_MANAGER}ha.enabled"):
         ids = [f".{each.strip()}" for each in settings.get(f"{_MANAGER}ha.rm-ids", "").split(",")]
     places = []
     for each in ids:

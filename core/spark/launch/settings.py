@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch.session_settings import DEFAULTS, RESULT_PORT
+from paimark.core.table.definition.kind_signs import is_on
 
 # The catalog of our tables in Spark, and the setting that registers it.
 CATALOG_NAME = "paimark"
@@ -161,7 +162,7 @@ def result_port(settings: Mapping[str, str], *, is_cluster: bool) -> ResultPort:
 
 
 def _is_on(settings: Mapping[str, str]) -> bool:
-    return any(settings.get(name, "").strip().lower() == "true" for name in _SPARKS_OWN)
+    return any(is_on(settings, name) for name in _SPARKS_OWN)
 
 
 def _ports(wanted: str, settings: Mapping[str, str]) -> range:

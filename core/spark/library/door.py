@@ -10,7 +10,7 @@ from py4j.java_gateway import GatewayParameters, JavaGateway
 from pyspark.sql import SparkSession
 
 from paimark.core.spark.datasource.scan import Scan, TableAddress, WarehouseAccess
-from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.library.writes import LibraryWrites
 from paimark.core.spark.session_conf import SessionConf
@@ -60,11 +60,19 @@ class Visit:
     def begin_write(self, written: Any) -> None:
         self._visit.begin(written)
 
+    def require_readable(self, scan: Scan) -> None:
+        """Raises `Refused` for options by which the library would change other rows than the table shows."""
+        require_obeyed(scan.name, scan.table_schema.options, scan.branch, "table", by_library=True)
+        self._reads(scan).require_readable(scan)
+
     def begin_read(self, scan: Scan, scope: ReadScope) -> None:
         """Leave the table of the scan for Java to read, if Paimon's library can."""
-        reads = LibraryReads(SessionConf(self.session), *self._reached(scan))
+        reads = self._reads(scan)
         if reads.can_read(scan):
             self._visit.begin(reads.table(scan, scope))
+
+    def _reads(self, scan: Scan) -> LibraryReads:
+        return LibraryReads(SessionConf(self.session), *self._reached(scan))
 
     def _reached(self, address: TableAddress) -> tuple[WarehouseAccess, HadoopStores]:
         files = open_files(address.warehouse, address.options)

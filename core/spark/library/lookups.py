@@ -43,7 +43,7 @@ from paimark.core.spark.native.scans import NativeTable
 from paimark.core.spark.native.state import TableFile, TableState
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import FRACTIONS, ColumnType
 
 # Each file is opened, some at a time, and each row is compared with the values.
 _MOST_FILES = 64
@@ -240,7 +240,7 @@ def _first_parts(state: TableState, limit: int) -> list[_Part] | None:
 def _has_zeros(group: MergeGroup) -> bool:
     """Whether rows are ordered by numbers whose two zeros the library may take for equal, as no scan does."""
     types = (*group.rules.key_types, *group.rules.sequence_types)
-    return not {ColumnType.of(each).name for each in types}.isdisjoint(("FLOAT", "DOUBLE"))
+    return not {ColumnType.of(each).name for each in types}.isdisjoint(FRACTIONS)
 
 
 def _grouped(groups: Iterable[MergeGroup], chosen: dict[str, TableFile]) -> Iterator[_Part]:

@@ -18,8 +18,8 @@ from pyroaring import BitMap, BitMap64
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Corrupt
 from paimark.core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules, Vector
-from paimark.core.spark.merging.narrow import ages_overlap, apart
 from paimark.core.spark.merging.reading import KeyRows, OpenFile, read_rows, row_blocks
+from paimark.core.spark.merging.single_versions import ages_overlap, apart
 from paimark.core.spark.merging.survive import key_order, surviving_rows
 
 _Truths = NDArray[np.bool_]

@@ -9,7 +9,15 @@ from typing import Any
 from paimark.core.cancelling import check_cancelled
 from paimark.core.errors import Corrupt
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
-from paimark.core.table.definition.column_types import BYTES, FRACTIONS, KEY_PREFIX, TEXTS, WHOLE, ColumnType
+from paimark.core.table.definition.column_types import (
+    BYTES,
+    FRACTIONS,
+    KEY_PREFIX,
+    TEXTS,
+    TIMES,
+    WHOLE,
+    ColumnType,
+)
 from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 from paimark.core.table.manifests.partitions import INTEGERS, starts, timestamp, unscaled, variable
 from paimark.core.table.records import SchemaField, TableSchema
@@ -158,11 +166,11 @@ def _value_of(type_text: str) -> _Value:
         return lambda row, at: _float_order(
             struct.unpack_from(value, row, at)[0], struct.unpack_from(bits, row, at)[0], width
         )
-    if kind.name in ("DECIMAL", "NUMERIC"):
+    if kind.name == "DECIMAL":
         precision, _ = kind.decimal
         return lambda row, at: unscaled(row, at, precision)
     # Finer timestamps are stored in a form that can't represent every time.
-    if kind.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and kind.fraction <= _MICROSECONDS:
+    if kind.name in TIMES and kind.fraction <= _MICROSECONDS:
         fraction = kind.fraction
         return lambda row, at: timestamp(row, at, fraction)
     raise Unmergeable(f"keys of type {type_text} have no order here")

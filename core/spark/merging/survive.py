@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from paimark.core.cancelling import check_cancelled
 from paimark.core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
-from paimark.core.spark.merging.narrow import Keys, ages_overlap, shared_rows
 from paimark.core.spark.merging.reading import KeyRows, OpenFile, read_kinds, read_rows
+from paimark.core.spark.merging.single_versions import Keys, ages_overlap, shared_rows
 from paimark.core.spark.sort_keys import (
     SortKey,
     end_to_end,

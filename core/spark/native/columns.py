@@ -16,20 +16,15 @@ from pyspark.sql.types import ByteType, IntegerType, ShortType, StructField, Str
 from paimark.core.errors import StatementFailed
 from paimark.core.spark.datasource.field_types import atoms, is_wider, type_words
 from paimark.core.spark.datasource.types import spark_schema
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import BYTES, NUMBERS, TEXTS, TIMES, ColumnType
 
 # Spark can't read Paimon's encoding of these types.
 _UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
 # ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts. For old
 # dates see `old_dates`.
-_UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "CHAR"})
+_UNREAD_ORC = frozenset({*TIMES, "CHAR"})
 # In Avro, Paimon's writers swap the names of times' types, and nested values have names of Paimon's own.
-_READ_AVRO = frozenset(
-    {
-        *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"),
-        *("CHAR", "VARCHAR", "STRING", "BYTES", "BINARY", "VARBINARY", "DATE"),
-    }
-)
+_READ_AVRO = frozenset({*NUMBERS, *TEXTS, *BYTES, "BOOLEAN", "DATE"})
 # Avro stores both as int, which Spark doesn't read as either.
 _SMALL = (ByteType, ShortType)
 # Avro allows no other names, and each writer replaces them in its own way.

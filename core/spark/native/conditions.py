@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import TEXTS, ColumnType
 from paimark.core.table.manifests.partitions import INTEGERS, starts, timestamp, unscaled, variable
 
 Operator = Literal["=", "<", "<=", ">", ">=", "in", "prefix", "null", "not null"]
@@ -37,9 +37,9 @@ def value_reader(type_text: object) -> ValueReader | None:
     if kind.name in _FIXED:
         code = _FIXED[kind.name]
         return lambda row, at: struct.unpack_from(code, row, at)[0]
-    if kind.name in ("CHAR", "VARCHAR", "STRING"):
+    if kind.name in TEXTS:
         return lambda row, at: variable(row, at).decode()
-    if kind.name in ("DECIMAL", "NUMERIC"):
+    if kind.name == "DECIMAL":
         precision, scale = kind.decimal
         return lambda row, at: _decimal(unscaled(row, at, precision), scale)
     if kind.name == "TIMESTAMP" and not kind.is_local:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from paimark.core.spark.native.conditions import Condition, ValueReader, digits_of, value_at, value_reader
 from paimark.core.spark.native.state import TableFile
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import UNPADDED_TEXTS, ColumnType
 from paimark.core.table.manifests.partitions import INTEGERS, null_bits
 from paimark.core.table.records import TableSchema
 from paimark.core.text import whole_number
@@ -160,7 +160,6 @@ def _comparable(value: object, other: object) -> bool:
 # More keys than this are probably in most buckets.
 _MOST_KEYS = 256
 _INTEGERS = {**INTEGERS, "DATE": "<i"}
-_TEXTS = ("VARCHAR", "STRING")
 # Spark cuts off finer fractions of a second.
 _FINEST_TIMESTAMP = 6
 _INLINE = 7
@@ -255,7 +254,7 @@ def _field(kind: ColumnType, value: Any) -> _Field | None:
             return _timestamp(value, kind)
         case int() if kind.name in _INTEGERS:
             return _integer(value, _INTEGERS[kind.name])
-        case str() if kind.name in _TEXTS:
+        case str() if kind.name in UNPADDED_TEXTS:
             return _text(value)
         case Decimal() if kind.name == "DECIMAL":
             return _decimal(value, kind)

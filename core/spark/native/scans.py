@@ -21,8 +21,8 @@ from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.launch.cluster import is_cluster
 from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
 from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
-from paimark.core.spark.merging.narrow import narrowed
 from paimark.core.spark.merging.reading import file_opener
+from paimark.core.spark.merging.single_versions import narrowed
 from paimark.core.spark.native.bitmap import encoded, is_cached, is_nearly_cached, merge_bits
 from paimark.core.spark.native.columns import FileColumns, NotNative
 from paimark.core.spark.native.conditions import Condition, SummaryColumns, ViewNeeds

@@ -16,11 +16,11 @@ from paimark.core.spark.merging.model import MergeGroup
 from paimark.core.spark.native.conditions import SummaryColumns, ValueReader, micros, value_reader
 from paimark.core.spark.native.pruning import StoredColumn
 from paimark.core.spark.native.state import TableFile
-from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import TIMES, ColumnType
 from paimark.core.table.manifests.partitions import timestamp
 from paimark.core.table.records import SchemaField, TableSchema
 
-_EXACT = frozenset({*INTEGERS, "BOOLEAN", "DATE", "DECIMAL", "TIMESTAMP", "TIMESTAMP_LTZ"})
+_EXACT = frozenset({*INTEGERS, *TIMES, "BOOLEAN", "DATE", "DECIMAL"})
 
 
 # Statistics leave out NaN, and may cut off texts and bytes, so columns of such types have no exact bounds.

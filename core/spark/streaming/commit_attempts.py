@@ -25,7 +25,7 @@ from paimark.core.table.layout import STREAM_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.manifests.files import names_any
-from paimark.core.table.records import Record, Snapshot, query_of
+from paimark.core.table.records import STREAM_USER, Record, Snapshot
 from paimark.core.table.rows import SnapshotRow
 
 # By default no orphan cleaning deletes a younger file.
@@ -57,7 +57,7 @@ class Attempt(Record, frozen=True, kw_only=True):
 
 def is_batch(commit: Snapshot | SnapshotRow, query: str, batch: int) -> bool:
     """Whether it is the commit of this batch."""
-    return (query_of(commit.commit_user), commit.commit_identifier) == (query, batch)
+    return (commit.commit_user, commit.commit_identifier) == (f"{STREAM_USER}{query}", batch)
 
 
 def attempts(files: Files, table: TablePath, query: str) -> list[Attempt]:

@@ -67,6 +67,13 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
 def require_writable(target: WriteTarget) -> None:
     """Raises `Refused` for a kind of table that can't be written correctly."""
     schema, adds = target.table_schema, target.operation in ADDING and not target.overwrite
+    own = target.branch or MAIN
+    if (named := schema.options.get("branch", own)) != own:
+        raise Refused(
+            f"{target.name} has the option branch = {named}: stock Spark writes to that branch by it",
+            f"Name the branch: `{target.table}$branch_{named}`; or ALTER TABLE ... UNSET TBLPROPERTIES "
+            "('branch') first.",
+        )
     for each in (*kinds.refusals(schema), *(kinds.adding_refusals(schema) if adds else [])):
         raise Refused(f"{target.name} {each.reason}", each.hint)
 

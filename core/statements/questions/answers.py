@@ -21,7 +21,7 @@ from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import arguments_of
 from paimark.core.statements.questions.blame import Blame, unknown_said
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
-from paimark.core.statements.questions.holders import Holders, sentence
+from paimark.core.statements.questions.holders import Holder, Holders, sentence
 from paimark.core.statements.questions.when import When, sentences
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
@@ -120,9 +120,9 @@ def _blame(context: Context, table: TablePath, values: Mapping[str, object], tel
 
 def _holders(context: Context, table: TablePath, values: Mapping[str, object], tell: Progress) -> Answer:
     where, key = text_argument(values, "where"), text_argument(values, "key")
-    found = 0
+    found: list[Holder] = []
     for each in Holders(context, table, where, key_values(_pairs(key), "key") if key else None).find(tell):
-        found += 1
+        found.append(each)
         yield each.what, each.name, each.snapshot_id, each.rows, "; ".join(each.commands) or None
     return sentence(found, table)
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.repair.meant import MOST_KEYS, keys_of, meant_rows
+from paimark.core.actions.repair.row_condition import MOST_KEYS, errors_of_condition, keys_of, meant_rows
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, run_query, start_in, version_of
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
@@ -83,7 +83,8 @@ class Blame:
         # Without the alias, Spark would take WHERE for one.
         those = f"FROM {_NOW} AS {_NOW} WHERE {where}"
         sql = f"SELECT struct({keys}) AS k {those} LIMIT {MOST_KEYS + 1}"
-        rows = run_query(self.context, start, now, sql, progress)
+        with errors_of_condition(where):
+            rows = run_query(self.context, start, now, sql, progress)
         if len(rows) > MOST_KEYS:
             raise UsageError(f"More than {MOST_KEYS:,} rows satisfy the condition", "Narrow it.")
         return [each["k"] for each in rows], f"({keys}) IN (SELECT {keys} {those})"

@@ -19,14 +19,14 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.repair.meant import values_condition
+from paimark.core.actions.repair.row_condition import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import engine_of as engine_name
 from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of
-from paimark.core.table.definition.column_types import FRACTIONS, WHOLE, ColumnType
+from paimark.core.table.definition.column_types import FRACTIONS, UNPADDED_TEXTS, WHOLE, ColumnType
 from paimark.core.table.definition.kind_signs import hides_written_rows, is_on
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -104,8 +104,8 @@ class History:
     def find(self, progress: Progress) -> Iterator[Change]:
         """The changes, newest first, and last the rows that the oldest version has already.
 
-        The versions are read with the columns that the table has now. Raises `UsageError` for values that are
-        none of their column, and `Refused` if more rows have them than a key has.
+        The versions are read with the columns that the table has now. Raises `UsageError` for values that do
+        not fit their column, and `Refused` if more rows have them than a key has.
         """
         root, schema = self.root, self._schema()
         condition = values_condition(schema, self.key)
@@ -264,7 +264,7 @@ def _known(kind: str, text: str) -> Any:
     with suppress(ValueError, InvalidOperation):
         if column.name in WHOLE:
             return int(text)
-        if column.name in ("VARCHAR", "STRING"):
+        if column.name in UNPADDED_TEXTS:
             return text
         if column.name == "DATE":
             return (date.fromisoformat(text) - _EPOCH).days

@@ -6,7 +6,7 @@ nothing else keeps. Each is an action with a plan of its own, which says what el
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,11 +16,12 @@ from msgspec.structs import replace
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Taken
 from paimark.core.actions.protection_guard import against, unprotect
-from paimark.core.actions.repair.meant import values_condition
+from paimark.core.actions.repair.row_condition import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.said import consumers_of
 from paimark.core.actions.savepoints.auto_savepoint import OPTION
 from paimark.core.errors import Refused, UsageError
+from paimark.core.figures import some_of
 from paimark.core.quoting import shell_line
 from paimark.core.statements.questions.counts import Counts, may_step
 from paimark.core.statements.questions.one_version import VersionQuery
@@ -32,13 +33,16 @@ from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.when import require_condition
 
+UNSEARCHED = "unsearched"
+
 
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A version with `rows` of the condition. `commands` let it go.
 
     `what` is branch, tag, savepoint, newest (main's newest rows), snapshots (some of main, the last of them
-    `snapshot_id`, the most rows of one), or files: what holds rows that are deleted in all versions.
+    `snapshot_id`, the most rows of one), files: what holds rows that are deleted in all versions, or
+    unsearched: a branch with other keys than main, of which nothing is known.
     """
 
     what: str
@@ -60,7 +64,8 @@ class Holders:
     def find(self, progress: Progress) -> Iterator[Holder]:
         """Those that have such rows, in the order in which they can be let go. Each commit is counted once.
 
-        The columns are called as in main. Raises `UsageError` unless one of both is given, and `Refused`.
+        The columns are called as in main. A branch with other keys is not searched: its rows are others.
+        Raises `UsageError` unless one of both is given, and `Refused`.
         """
         if (self.where is None) == (not self.key):
             raise UsageError("The rows are given by a condition or by a key", "Write --where, or --key C=V.")
@@ -75,7 +80,11 @@ class Holders:
         is_held = False
         with engine_of(self.context) as engine:
             for root in (*others, main):
-                schema = _called_as_in(of_main, root, Lineage(files, root).require_schema())
+                own = Lineage(files, root).require_schema()
+                if _keys(own) != _keys(of_main):
+                    yield Holder(UNSEARCHED, root.label, Lineage(files, root).latest_id() or 0, 0)
+                    continue
+                schema = _called_as_in(of_main, own)
                 condition = values_condition(schema, self.key) if self.key else (self.where or "").strip()
                 bracketed = require_condition(condition)
                 query = VersionQuery(self.context, engine, root, schema, "count(*) AS n", bracketed, progress)
@@ -151,14 +160,15 @@ class Holders:
         return shell_line(["paimark", verb, self.table.full_name, *words])
 
 
-def _called_as_in(main: TableSchema, root: Root, schema: TableSchema) -> TableSchema:
+def _keys(schema: TableSchema) -> tuple[Sequence[str], Sequence[str]]:
+    return schema.primary_keys, schema.partition_keys
+
+
+def _called_as_in(main: TableSchema, schema: TableSchema) -> TableSchema:
     """The columns of a branch under main's names: its own of that name, else the same one by another name.
 
-    One that it lacks is there, and null. Raises `Refused` for other keys than main's.
+    One that it lacks is there, and null.
     """
-    if (schema.primary_keys, schema.partition_keys) != (main.primary_keys, main.partition_keys):
-        reason = f"Branch {root.label} of {root.table.full_name} has other keys than main"
-        raise Refused(reason, f"Its rows can't be looked for. See `paimark schemas {root.table.word}`.")
     names = {field.name.lower() for field in schema.fields}
     lacking = {field.id: field.name for field in main.fields if field.name.lower() not in names}
     shown = {field.name.lower() for field in main.fields}
@@ -187,8 +197,17 @@ _BETWEEN = (
 )
 
 
-def sentence(versions: int, table: TablePath) -> str:
+def sentence(found: Sequence[Holder], table: TablePath) -> str:
     """What was found, for a person."""
-    if not versions:
-        return f"No version of {table.full_name} has such rows. {_BETWEEN}"
-    return f"Run the commands in this order: each shows first what else goes. Then ask again. {_BETWEEN}"
+    unsearched = [each.name for each in found if each.what == UNSEARCHED]
+    more = ""
+    if unsearched:
+        names = f"{'branches' if unsearched[1:] else 'branch'} {some_of(unsearched)}"
+        keys = f"{'have' if unsearched[1:] else 'has'} other keys than main, and may have such rows"
+        more = f" Not searched: {names} {keys} (paimark schemas {table.word})."
+    if len(found) == len(unsearched):
+        which = "searched version" if unsearched else "version"
+        return f"No {which} of {table.full_name} has such rows.{more} {_BETWEEN}"
+    return (
+        f"Run the commands in this order: each shows first what else goes. Then ask again.{more} {_BETWEEN}"
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.repair.row_condition import errors_of_condition
 from paimark.core.actions.rewrite.spark_rewrite import answer_of
 from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.spark.client.client import Engine
@@ -31,7 +32,7 @@ def snapshot_of(context: Context, root: Root, version: Version) -> Snapshot | No
 
 
 def as_then(now: TableSchema, then: TableSchema) -> TableSchema:
-    """The columns of now, to read a version with the definition `then`.
+    """The present columns, to read a version with the definition `then`.
 
     A column that was dropped, and added again by its name, is another one for Paimon. Readers of that version
     see the dropped one, and so does this.
@@ -52,8 +53,8 @@ def as_then(now: TableSchema, then: TableSchema) -> TableSchema:
 class VersionQuery:
     """`SELECT selection FROM the version WHERE condition`, with more behind it.
 
-    Each version is read with the columns of `schema`, so that a renamed column is found under its name of
-    now, one that was dropped and added again as the version has it, and one that a version lacks is null
+    Each version is read with the columns of `schema`, so that a renamed column is found under its present
+    name, one that was dropped and added again as the version has it, and one that a version lacks is null
     there.
     """
 
@@ -83,7 +84,8 @@ class VersionQuery:
             then = Lineage(self.context.files, self.root).schema(snapshot.schema_id)
             schema = as_then(self.schema, then).to_json().decode()
             ask = Ask(0, self.root.table.full_name, schema, at, sql)
-            return snapshot, answer_of(self.engine, ask, self.progress).rows
+            with errors_of_condition(self.condition):
+                return snapshot, answer_of(self.engine, ask, self.progress).rows
         except PaimarkError:
             # Reading it may fail because it has expired meanwhile.
             if snapshot_of(self.context, self.root, version) is None:

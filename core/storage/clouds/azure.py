@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from paimark.core.storage.clouds.azure_account import client_account
-from paimark.core.storage.clouds.marked import WRITER, MarkedFiles
+from paimark.core.storage.clouds.marked_files import WRITER, MarkedFiles
 from paimark.core.storage.files import DirectoryEntry, require_small
 from paimark.core.storage.remote import LISTING_SECONDS
 

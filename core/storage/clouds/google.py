@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from paimark.core.storage.clouds.google_options import ENDPOINT, TYPE, UNSIGNED
-from paimark.core.storage.clouds.marked import WRITER, MarkedFiles
+from paimark.core.storage.clouds.marked_files import WRITER, MarkedFiles
 
 _GOOGLE = "https://storage.googleapis.com"
 # It logs tracebacks of errors that it also raises.

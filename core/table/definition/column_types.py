@@ -12,16 +12,24 @@ from paimark.core.quoting import quoted_if_needed
 
 _WORDS = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
 _NOT_NULL = " NOT NULL"
-# The families of types. Whole numbers and fractions from narrow to wide; INT and INTEGER are one.
-WHOLE = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
+# Other names of types.
+_SAME = {"INTEGER": "INT", "NUMERIC": "DECIMAL", "DEC": "DECIMAL"}
+# The families of types. Whole numbers and fractions from narrow to wide.
+WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 FRACTIONS = ("FLOAT", "DOUBLE")
-NUMBERS = (*WHOLE, *FRACTIONS, "DECIMAL", "NUMERIC", "DEC")
-TEXTS = ("CHAR", "VARCHAR", "STRING")
+NUMBERS = (*WHOLE, *FRACTIONS, "DECIMAL")
+# A CHAR is filled up with spaces, so its values are not those that were written.
+UNPADDED_TEXTS = ("VARCHAR", "STRING")
+TEXTS = ("CHAR", *UNPADDED_TEXTS)
 BYTES = ("BINARY", "VARBINARY", "BYTES")
+TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
 
 
 class ColumnType(NamedTuple):
-    """`name` is empty if the text is no type. `first` and `second` are the numbers in brackets."""
+    """`name` is empty if the text is no type; of names for one type it is always the same one.
+
+    `first` and `second` are the numbers in brackets.
+    """
 
     name: str
     first: int | None
@@ -36,7 +44,7 @@ class ColumnType(NamedTuple):
         name, first, second, rest = matched.groups()
         is_local = name == "TIMESTAMP_LTZ" or "LOCAL" in rest
         # Java writes `TIMESTAMP(6) WITH LOCAL TIME ZONE`, pypaimon writes this name.
-        name = "TIMESTAMP_LTZ" if is_local else name
+        name = "TIMESTAMP_LTZ" if is_local else _SAME.get(name, name)
         return cls(name, int(first) if first else None, int(second) if second else None, is_local)
 
     @property
@@ -54,7 +62,7 @@ class ColumnType(NamedTuple):
         """Whether a serialised row stores it apart: a DECIMAL over a long, a TIMESTAMP finer than 1 ms."""
         if self.name == "DECIMAL":
             return self.decimal[0] > 18
-        return self.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and self.fraction > 3
+        return self.name in TIMES and self.fraction > 3
 
 
 # Java's texts of these values differ between its versions.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from paimark.core.errors import UsageError
 from paimark.core.redaction import shown_value
+from paimark.core.table.definition.kind_signs import MERGE_ENGINES
 
 
 def _words(text: str) -> list[str]:
@@ -112,7 +113,7 @@ _CHOICES: Mapping[str, str] = {
     "materialized-table.logical-refresh-mode": "CONTINUOUS FULL AUTOMATIC",
     "materialized-table.refresh-mode": "CONTINUOUS FULL AUTOMATIC",
     "materialized-table.refresh-status": "INITIALIZING ACTIVATED SUSPENDED",
-    "merge-engine": "deduplicate partial-update aggregation first-row",
+    "merge-engine": " ".join(MERGE_ENGINES),
     "metadata.iceberg.storage": "disabled table-location hadoop-catalog hive-catalog rest-catalog",
     "metadata.iceberg.storage-location": "table-location catalog-location",
     "metastore.tag-to-partition.preview": "none process-time watermark batch",

@@ -1,7 +1,7 @@
 """The edits of an operation: what it changed, before and after. An undo turns them round.
 
-Nothing here grows with the number of snapshots or branches. What follows from an edit is none: guards, hints,
-pins, marks, the savepoint that keeps main as it was.
+Nothing here grows with the number of snapshots or branches. What follows from an edit is not one itself:
+guards, hints, pins, marks, the savepoint that keeps main as it was.
 """
 
 from __future__ import annotations

@@ -60,9 +60,13 @@ class Lineage:
         """The id in LATEST, whether or not its snapshot is there; None for none, and for the barrier."""
         return self._hint(self.root.latest_hint)
 
+    def named_earliest(self) -> int | None:
+        """The id in EARLIEST, whether or not its snapshot is there; None for none."""
+        return self._hint(self.root.earliest_hint)
+
     def earliest_id(self) -> int | None:
         """The oldest snapshot's id; None when there is none. Raises `NotFound` when the table is gone."""
-        hint = self._hint(self.root.earliest_hint)
+        hint = self.named_earliest()
         # A hint that is too high hides snapshots, so the one before it must not exist.
         if hint is not None and self.has_snapshot(hint) and not (hint > 1 and self.has_snapshot(hint - 1)):
             return hint

@@ -25,9 +25,14 @@ class LostNewest(NamedTuple):
     newest: int
 
     @property
+    def path(self) -> str:
+        """Of the snapshot that LATEST names."""
+        return self.root.snapshot(self.named)
+
+    @property
     def reason(self) -> str:
         return (
-            f"{_name(self.root)} has lost its newest snapshots: LATEST names {self.named}, "
+            f"{called(self.root)} has lost its newest snapshots: LATEST names {self.named}, "
             f"and the newest is {self.newest}"
         )
 
@@ -70,11 +75,12 @@ def tags_beyond(side: Side) -> tuple[str, ...]:
         return ()
     number, name = max(later)
     return (
-        f"{_name(side.root)} ends at snapshot {newest}, and its tag {name} is of snapshot {number}: either "
+        f"{called(side.root)} ends at snapshot {newest}, and its tag {name} is of snapshot {number}: either "
         "somebody rolled it back, or its newest snapshots were lost",
     )
 
 
-def _name(root: Root) -> str:
+def called(root: Root) -> str:
+    """At the beginning of a sentence."""
     name = root.table.full_name
     return f"Main of {name}" if root.branch is None else f"Branch {root.branch} of {name}"

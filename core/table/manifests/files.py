@@ -15,7 +15,7 @@ from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.definition.kind_signs import leaves_out_new_files, postpones_buckets
+from paimark.core.table.definition.kind_signs import is_on, leaves_out_new_files, postpones_buckets
 from paimark.core.table.definition.kinds import POSTPONED, unseen_rows
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -249,7 +249,7 @@ class FileLocations:
         self._warehouse = files.uri.rstrip("/")
         schema = schema_of(files, root, schema_id)
         self._names = PartitionNames(schema)
-        self._index_beside_data = schema.options.get("index-file-in-data-file-dir", "").lower() == "true"
+        self._index_beside_data = is_on(schema.options, "index-file-in-data-file-dir")
         self._subdirectory = schema.options.get("data-file.path-directory", "").strip("/")
         if ":" in self._subdirectory or ".." in self._subdirectory.split("/"):
             raise Refused(

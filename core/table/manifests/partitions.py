@@ -14,14 +14,14 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from paimark.core.errors import Corrupt, Refused
-from paimark.core.table.definition.column_types import ColumnType, names_legacy
+from paimark.core.table.definition.column_types import TEXTS, TIMES, ColumnType, names_legacy
 from paimark.core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
 _EPOCH = datetime(1970, 1, 1)
 # The formats of these types in a field.
-INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
+INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "BIGINT": "<q"}
 # Up to these precisions, the value itself lies in the row's fixed part.
 _COMPACT_DECIMAL = 18
 _COMPACT_TIMESTAMP = 3
@@ -95,18 +95,18 @@ def text_of(column: str, type_text: str, *, legacy: bool) -> _Text:
     if name in INTEGERS:
         code = INTEGERS[name]
         return lambda row, at: str(struct.unpack_from(code, row, at)[0])
-    if name in ("CHAR", "VARCHAR", "STRING"):
+    if name in TEXTS:
         return lambda row, at: variable(row, at).decode()
     if name == "BOOLEAN":
         return lambda row, at: "true" if row[at] else "false"
-    if name in ("DECIMAL", "NUMERIC"):
+    if name == "DECIMAL":
         digits, scale = kind.decimal
         return lambda row, at: _decimal(row, at, digits, scale)
     if name == "DATE":
         return _days if legacy else _date
     if name == "TIME":
         return _days if legacy else lambda row, at: _time(row, at, kind.first or 0)
-    if name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
+    if name in TIMES:
         width = kind.fraction
         if legacy:
             return lambda row, at: _iso_timestamp(*_timestamp(row, at, width))

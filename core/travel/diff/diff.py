@@ -1,7 +1,7 @@
 """The difference between two versions of a table (rows added, removed and changed): its SQL, and its results.
 
 Rows with a key are matched by it. Rows without a key are counted, because a table may contain a row twice.
-Only `make_difference` reads metadata; the rest is pure.
+Only `make_difference` and `require_old` read metadata; the rest is pure.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
+from paimark.core.errors import Refused
 from paimark.core.quoting import literal, quoted
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.records import Point, is_same_commit
 from paimark.core.text import clean_text
 from paimark.core.travel.diff import counted, keyed
 from paimark.core.travel.diff.columns import ColumnPair, Sides, column_notes, key_pairs, pair_columns
 from paimark.core.travel.diff.rows import CHANGES, Change, DiffRow, Page, Totals, page_rows, read_totals
 from paimark.core.travel.diff.versions import DiffVersion, find_version, shared_field_id
 from paimark.core.travel.requested_version import RequestedVersion
+from paimark.core.travel.version import resolve_version
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,12 @@ class Difference:
         """The row counts of both versions; None if the two snapshots don't give them."""
         old, new = _row_count(self.old), _row_count(self.new)
         return None if old is None or new is None else (old, new)
+
+    def require_read(self, point: Point | None) -> None:
+        """Raises `Refused` if a statement has read another snapshot: one that has got the number since."""
+        snapshots = (self.old.snapshot, self.new.snapshot)
+        if point is not None and not any(each and point.is_of(each) for each in snapshots):
+            raise _moved(self, f"snapshot.{point.id}")
 
     @cached_property
     def sides(self) -> Sides:
@@ -144,6 +153,21 @@ def make_difference(
         is_unique=bool(primary) and primary <= {pair.name for pair in key_columns},
         is_main=(left.root == main, right.root == main),
     )
+
+
+def require_old(files: Files, difference: Difference) -> None:
+    """Raises `Refused` or `NotFound` unless the older version is what its name means in the newer root."""
+    old, is_main = difference.old, difference.is_main[1]
+    if old.name is None or old.snapshot is None:
+        return
+    root = branch_root(files, difference.table, None if is_main else difference.new.root.label)
+    if not is_same_commit(resolve_version(files, root, old.name).snapshot, old.snapshot):
+        raise _moved(difference, old.name)
+
+
+def _moved(difference: Difference, name: str) -> Refused:
+    reason = f"{name} of {difference.table.full_name} is another version by now than the one compared"
+    return Refused(reason, "Compare the versions again.")
 
 
 def _row_count(version: DiffVersion) -> int | None:

@@ -270,7 +270,7 @@ def merged_and_gone(context: Context, warehouse: Path) -> str:
 def test_a_retired_branch_whose_schema_is_another_by_now_gets_its_name_back(
     context: Context, orders: Path
 ) -> None:
-    """Another engine wrote it anew, or an earlier version switched other options off."""
+    """Another engine wrote it anew."""
     fix = branched(context)
     rows = rows_of(context, fix)
     retired = done(context, ACTION, name="fix", keep=True).result["retired_as"]

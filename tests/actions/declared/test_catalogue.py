@@ -50,6 +50,7 @@ def test_one_that_is_killed_is_done_or_not(warehouse: Path, entry: Entry, is_lon
     context, on_disk = context_on(warehouse), TreeOnDisk(warehouse / ORDERS.directory)
     before = refs(context)
     right = [before, entry.then(before)]
+    assert right[0] != right[1], "the references that `refs` reads lack what it changes"
     film = Film(LocalFiles(str(warehouse)), on_disk)
     watched = context_on(warehouse, film)
     applied(watched, action(entry.action).plan(watched, ORDERS, entry.arguments))

@@ -66,8 +66,10 @@ def test_what_only_the_tags_together_hold_is_freed_and_counted_once(
     gone = before.keys() - contents(orders).keys() - {f"tag/tag-{each}" for each in tags}
     assert len(gone) == plan.freed_files
     assert sum(len(before[path]) for path in gone) == plan.freed_bytes
-    assert outcome.message.startswith(f"Deleted 3 tags of shop.orders ({plan.freed_files} files, ")
-    assert plan.ask.phrase == "3"
+    assert outcome.message.startswith(
+        f"Deleted tags v3, v4 and again of shop.orders ({plan.freed_files} files, "
+    )
+    assert plan.headline == "Delete tags v3, v4 and again of shop.orders." and plan.ask.phrase == "3"
     result = result_of(plan, outcome)
     assert isinstance(result, ManyDone) and [type(each) for each in result.parts] == [TagDeleted] * 3
 
@@ -114,7 +116,7 @@ def test_retired_branches_come_back_together(context: Context) -> None:
         done(context, "create-branch", name=each, tag="v2")
     done(context, "delete-branch", name=["a", "b"], keep=True)
     outcome = done(context, "undo")
-    assert outcome.message == "Brought back 2 branches of shop.orders"
+    assert outcome.message == "Brought back branches b and a of shop.orders"
     assert {*context.files.names(ORDERS.branches)} >= {"branch-a", "branch-b"}
 
 

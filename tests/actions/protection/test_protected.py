@@ -188,6 +188,33 @@ def test_a_reason_is_given_again_and_taken_away(context: Context) -> None:
     assert planned(context, "unprotect", tag="never there").empty
 
 
+@pytest.mark.parametrize(
+    ("thing", "goes"),
+    [
+        ({"tag": "v2"}, ("delete-tag", {"name": "v2"})),
+        ({"savepoint": 1}, ("delete-savepoint", {"id": 1})),
+        ({"branch": "fix"}, ("delete-branch", {"name": "fix"})),
+    ],
+)
+def test_what_went_after_the_plan_is_not_protected(
+    context: Context, thing: dict[str, object], goes: tuple[str, dict[str, object]]
+) -> None:
+    plan = planned(context, "protect", ORDERS, reason="r", **thing)
+    action, arguments = goes
+    done(context, action, ORDERS, **arguments)
+    with pytest.raises(NotFound):
+        applied(context, plan)
+    assert not protected(context.files, ORDERS)
+
+
+def test_another_tag_of_the_name_is_not_protected(context: Context) -> None:
+    plan = planned(context, "protect", tag="v2", reason="r")
+    done(context, "delete-tag", name="v2")
+    done(context, "create-tag", name="v2", snapshot=5)
+    with pytest.raises(Refused, match=r"tag v2 of main of .* moved since the plan was made"):
+        applied(context, plan)
+
+
 def test_what_can_not_be_protected_is_refused(context: Context) -> None:
     done(context, "create-tag", name="short", snapshot=3, retain="1 d")
     [refusal] = planned(context, "protect", tag="short", reason="r").refusals

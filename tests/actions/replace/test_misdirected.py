@@ -40,6 +40,10 @@ class StandsStill(Wrapped):
         self._look(path, data)
         self.inner.replace(path, data)
 
+    def move(self, directory: str, to: str) -> None:
+        self._look(to, b"")
+        self.inner.move(directory, to)
+
     def _look(self, path: str, data: bytes) -> None:
         if self._deeds and self._is_here(path, data):
             self._deeds.pop()()

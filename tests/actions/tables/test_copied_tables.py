@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from paimark.core.actions.change.journal import TakenOver
 from paimark.core.cli.checks.doctor import _root
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files
@@ -20,6 +21,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import read_operations
 from paimark.core.table.trash import dropped_tables
 from tests.actions.acting import ORDERS, Meanwhile, context_on, done, item, planned, refused
+from tests.actions.replace.test_misdirected import StandsStill, recovered
 from tests.faults.fault_files import Death, DiesAfter
 from tests.storage.stores import BUCKET, S3Server
 
@@ -169,6 +171,17 @@ def test_a_commit_during_the_copy_takes_it_back(store: Files, tmp_path: Path) ->
         done(busy, "rename-table", to=RENAMED.name)
     assert not store.entries(RENAMED.directory)
     store.delete(NEXT)
+    assert below(store, ORDERS) == before
+
+
+def test_who_was_taken_back_makes_no_table(store: Files, tmp_path: Path) -> None:
+    """A process stands still right before the new table's schema, and is taken for dead meanwhile."""
+    before = below(store, ORDERS)
+    context = context_on(tmp_path, store)
+    late = StandsStill(store, lambda path, data: path == COMMIT, lambda: recovered(context))
+    with pytest.raises(TakenOver):
+        done(context_on(tmp_path, late), "rename-table", to=RENAMED.name)
+    assert not store.entries(RENAMED.directory)
     assert below(store, ORDERS) == before
 
 

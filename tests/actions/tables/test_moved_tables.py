@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from paimark.core.actions.change.journal import TakenOver
 from paimark.core.actions.context import Context
 from paimark.core.actions.registry import action as action_named
 from paimark.core.errors import NotFound, Refused
@@ -19,6 +20,7 @@ from paimark.core.table.catalog import table_exists
 from paimark.core.table.layout import TablePath
 from paimark.core.table.trash import dropped_tables, half_deleted
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
+from tests.actions.replace.test_misdirected import StandsStill, recovered
 from tests.faults.fault_files import Film, some_points
 from tests.faults.trees import TreeOnDisk
 
@@ -105,6 +107,20 @@ def test_every_write_can_be_the_last(
         done(moving.context, "create-tag", table, name="after")
 
 
+@pytest.mark.parametrize("action", ["drop-table", "rename-table"])
+def test_who_was_taken_back_moves_nothing(action: str, warehouse_template: Path, tmp_path: Path) -> None:
+    """A process stands still right before the move, and is taken for dead meanwhile."""
+    warehouse = tmp_path / "warehouse"
+    shutil.copytree(warehouse_template, warehouse)
+    context = context_on(warehouse)
+    before = contents(warehouse / ORDERS.directory)
+    store = StandsStill(context.files, lambda path, data: not data, lambda: recovered(context))
+    with pytest.raises(TakenOver):
+        done(context_on(warehouse, store), action, ORDERS, **PREPARED[action][0])
+    assert contents(warehouse / ORDERS.directory) == before
+    assert not table_exists(context.files, OTHER) and not dropped_tables(context.files, "shop")
+
+
 def test_a_deletion_for_good_goes_on(warehouse_template: Path, tmp_path: Path, is_long: bool) -> None:
     moving = Moving("delete-dropped", warehouse_template, tmp_path / "warehouse")
     for point in moving.film.points() if is_long else some_points(moving.film, 8):
@@ -139,6 +155,21 @@ def test_a_job_that_commits_meanwhile_refuses_it(
     text = newest.read_text().replace(f'"id": {number}', f'"id": {number + 1}')
     (snapshots / f"snapshot-{number + 1}").write_text(text)
     (snapshots / "LATEST").write_text(str(number + 1))
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        action_named(action).apply(context, plan, lambda line: None)
+    assert table_exists(context.files, ORDERS)
+
+
+@pytest.mark.parametrize("action", ["drop-table", "rename-table"])
+def test_another_table_that_was_made_under_the_name_stays(
+    action: str, warehouse_template: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(warehouse_template, tmp_path / "warehouse")
+    context = context_on(tmp_path / "warehouse")
+    table = tmp_path / "warehouse" / ORDERS.directory
+    plan = planned(context, action, ORDERS, **PREPARED[action][0])
+    other = table / "snapshot/snapshot-5"
+    other.write_text(re.sub(r"manifest-list-[^\"]+", "manifest-list-of-another", other.read_text()))
     with pytest.raises(Refused, match="moved since the plan was made"):
         action_named(action).apply(context, plan, lambda line: None)
     assert table_exists(context.files, ORDERS)

@@ -18,9 +18,10 @@ from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.verify import verify
 from tests.actions.acting import applied, done, item, planned, undoable
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.paimon import commit, read_rows
+from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import in_order
 
 Rows = list[dict[str, object]]
@@ -56,6 +57,53 @@ class Scene:
 
 
 FIX = "$branch_fix"
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("first", ("merge-engine", "first-row")), ("vectors", ("deletion-vectors.enabled", "true"))],
+)
+def test_a_fast_forward_of_a_table_without_merges_is_made_again_by_its_rows(
+    with_engine: Context, name: str, option: tuple[str, str]
+) -> None:
+    """After the undo main is no longer the state that the branch was made from, and takes no single rows."""
+    place, table = with_engine.files.uri, TablePath("undone_unmerged", name)
+    options = dict([("bucket", "1"), option])
+    create_table(place, table.full_name, ORDERS_SCHEMA, primary_keys=["order_id"], options=options)
+
+    def add(key: int, branch: str | None = None) -> None:
+        root = table.full_name if branch is None else f"{table.full_name}$branch_{branch}"
+        row = {"order_id": [key], "customer": ["a"], "price": [1.0]}
+        commit(place, root, pa.table(row, schema=ORDERS_SCHEMA))
+        done(with_engine, "compact", table, branch=branch, full=True)
+
+    def ids() -> list[object]:
+        return sorted(each["order_id"] for each in read_rows(place, table.full_name))
+
+    def merge() -> Plan:
+        return planned(with_engine, "merge-branch", table, name="fix")
+
+    add(1)
+    done(with_engine, "create-tag", table, name="fork")
+    done(with_engine, "create-branch", table, name="fix", tag="fork")
+    add(2, "fix")
+    assert merge().arguments["kind"] == "fast-forward"
+    done(with_engine, "merge-branch", table, name="fix")
+    for _ in range(2):
+        done(with_engine, "undo", table)
+        assert (
+            ids() == [1]
+            and planned(with_engine, "merge-branch", table, name="fix").arguments["kind"] == "keyed"
+        )
+        plan = planned(with_engine, "redo", table)
+        assert plan.headline.startswith("Redo merge-branch: give main of undone_unmerged.")
+        applied(with_engine, plan)
+        # What the branch had is merged, and no more.
+        assert ids() == [1, 2] and merge().empty
+    assert planned(with_engine, "undo", table).headline.startswith("Take back merge-branch of fix (")
+    done(with_engine, "undo", table)
+    done(with_engine, "delete-branch", table, name="fix")
+    assert verify(with_engine, table).is_whole
 
 
 def test_a_fast_forward_is_taken_back_and_made_again(with_engine: Context) -> None:

@@ -80,11 +80,11 @@ def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str)
     overwritten = scene.rows()
     assert len(overwritten) == 2 and len(after) == len(before) + 2
     plan = scene.planned("undo")
-    assert plan.headline.startswith(f"Take back insert-overwrite of snapshot {first + 2} (")
+    assert plan.headline.startswith(f"Take back insert-overwrite in snapshot {first + 2} (")
     assert plan.headline.endswith(
         f"): give main of {scene.table.full_name} the rows of snapshot {first + 1} again."
     )
-    assert f"of snapshot {first + 2} " in item(plan, "rows-replaced").text
+    assert f"in snapshot {first + 2} " in item(plan, "rows-replaced").text
     assert scene.done("undo").undo == f"paimark redo {scene.table.full_name}"
     assert scene.rows() == after
     scene.done("undo")
@@ -92,7 +92,7 @@ def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str)
     scene.done("redo")
     assert scene.rows() == after
     outcome = scene.done("redo")
-    assert outcome.message.startswith(f"Made insert-overwrite of snapshot {first + 2} of ")
+    assert outcome.message.startswith(f"Made insert-overwrite in snapshot {first + 2} of ")
     assert outcome.undo == f"paimark undo {scene.table.full_name}"
     assert scene.rows() == overwritten
     scene.done("undo")
@@ -122,7 +122,7 @@ def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Contex
     scene.others()
     [refusal] = scene.planned("undo").refusals
     assert refusal.reason == (
-        f"main of undone_followed.orders moved since insert-into of snapshot {made}: "
+        f"main of undone_followed.orders moved since insert-into in snapshot {made}: "
         f"then at snapshot {made}, now at {made + 1}"
     )
     assert refusal.hint == (
@@ -135,7 +135,7 @@ def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Contex
     scene.done("undo")
     assert scene.planned("undo").arguments["undone"] == "create-savepoint"
     [stays, *_] = scene.planned("undo").warnings
-    assert stays.startswith(f"not: the last change, insert-into of snapshot {made} (")
+    assert stays.startswith(f"not: the last change, insert-into in snapshot {made} (")
     assert stays.endswith(
         "): its rows are followed by others. "
         f"`paimark revert undone_followed.orders --snapshot {made}` takes back that commit alone; "

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from paimark.core.actions.context import Context
-from tests.actions.acting import codes, done, item, planned, texts
+from paimark.core.errors import Refused
+from tests.actions.acting import applied, codes, done, item, planned, texts
 from tests.actions.taking_over import branched
 
 
@@ -80,8 +83,26 @@ def test_parts_of_a_change_of_many_do_not_name_each_other(context: Context) -> N
     done(context, "create-tag", name="before", snapshot=4)
     done(context, "create-tag", name="t-{id}", snapshot=[2, 4])
     plan = planned(later(context), "undo")
-    assert plan.headline == "Take back create-tag (2 h ago): delete 2 tags of shop.orders."
+    assert plan.headline == "Take back create-tag (2 h ago): delete tags t-4 and t-2 of shop.orders."
     assert not texts(plan, "not")
     done(context, "delete-tag", name="before")
     [stays] = texts(planned(context, "undo"), "not")
     assert stays.startswith("the last change, delete-tag before (")
+
+
+def test_what_can_not_be_made_again_is_told_before(context: Context) -> None:
+    """Another tag keeps the rows, but a new one is made of a snapshot that is there."""
+    done(context, "create-tag", name="other", snapshot=4)
+    done(context, "create-savepoint", snapshot=4)
+    done(context, "create-tag", name="month-end", snapshot=4)
+    assert planned(context, "undo").take_back.how == "redo"
+    done(context, "expire-snapshots", retain_last=1)
+    for made in ("tag", "savepoint"):
+        plan = planned(context, "undo")
+        assert texts(plan, "final") == [
+            f"this can't be taken back. main has expired snapshot 4, of which no new {made} can be made"
+        ]
+        assert plan.take_back.how == "never" and item(plan, "name-gone")
+        applied(context, plan)
+        with pytest.raises(Refused, match=f"create-{made} can't be made again: .* has no snapshot 4"):
+            planned(context, "redo")

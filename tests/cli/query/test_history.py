@@ -144,6 +144,25 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
     assert "`nix` cannot be resolved" in history("blame", "past.keys", "--where", "nix = 1").err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("when", "past.keys"),
+        ("holders", "past.keys", "--where"),
+        ("blame", "past.keys", "--where"),
+        ("restore-rows", "past.keys", "--from", "5", "--where"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_an_error_in_a_condition_speaks_of_the_condition(history: Paimark, words: tuple[str, ...]) -> None:
+    ran = history(*words, " price < -- 0")
+    assert ran.code == 2 and "price < -- 0 is not one condition" in ran.err and "')'" not in ran.err
+    ran = history(*words, "price < < 0")
+    assert "Syntax error at or near '<', at character 9 of the condition" in ran.err
+    ran = history(*words, "price < 0 OR nix = 1")
+    assert "`nix` cannot be resolved, at character 14 of the condition" in ran.err
+
+
 def test_a_decimal_is_told_with_all_its_digits(history: Paimark, past: Path) -> None:
     """As a float, both of these are one value, and the change between them none."""
     key = pa.field("id", pa.int64(), nullable=False)

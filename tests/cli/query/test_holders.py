@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -145,3 +146,22 @@ def test_columns_are_those_that_readers_of_each_version_see(holders: Paimark, he
     assert added["new"] == [{"id": 1, "name": "ann"}]
     [count, _] = holders("when", "held.altered", "name = 'ann'", "--all", "--output", "json").rows
     assert (count["version"], count["rows"]) == ("snapshot.1", 1)
+
+
+def test_a_branch_with_other_keys_is_named_and_the_rest_is_answered(holders: Paimark, held: Path) -> None:
+    create_table(held, "held.keys", ROWS, primary_keys=["id"], options={"bucket": "1"})
+    commit(held, "held.keys", pa.table({"id": [1], "name": ["ann"]}, schema=ROWS))
+    table = api.open(held).table("held.keys")
+    table.create_savepoint()
+    table.create_branch(name="made", tag="savepoint.1")
+    schema = held / "held.db/keys/branch/branch-made/schema/schema-0"
+    other = {**msgspec.json.decode(schema.read_bytes()), "primaryKeys": ["id", "name"]}
+    schema.write_bytes(msgspec.json.encode(other))
+    ran = holders("holders", "held.keys", "--where", "name = 'ann'")
+    assert ran.code == 0 and "newest" in ran.out and "paimark delete-savepoint held.keys --id 1" in ran.out
+    unsearched = "Not searched: branch made has other keys than main, and may have such rows"
+    assert unsearched in ran.out
+    none = holders("holders", "held.keys", "--where", "name = 'bob'").out
+    assert "No searched version of held.keys has such rows." in none and unsearched in none
+    [row, *_] = holders("sql", "CALL sys.holders('held.keys', key => 'id=1')", "--output", "json").rows
+    assert (row["what"], row["name"], row["rows"]) == ("unsearched", "made", 0)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from paimark.core.cli.main import run
 from paimark.core.table.catalog import parse_table_name
-from tests.actions.acting import contents
+from paimark.core.verify import verify
+from tests.actions.acting import ORDERS, contents, context_on
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.ours import act
 from tests.long import long_but
@@ -115,6 +117,21 @@ def test_compaction_and_expiry_on_the_branch_spare_what_is_kept(
     assert judge.read(warehouse, branch, tag="savepoint.2") == fork
     assert judge.read(warehouse, archive, tag="savepoint.2") == fork
     assert judge.read(warehouse, branch, tag="savepoint.3") == own
+
+
+def test_what_stock_expires_on_the_new_main_is_no_loss(judge: Judge, warehouse: Path) -> None:
+    """The branch got main's history from its first snapshot on: no tag is as old."""
+    act(warehouse, "create-branch", "shop.orders", name="fix", tag="v2")
+    judge.write(warehouse, "shop.orders$branch_fix", judge.read(warehouse, "shop.orders"))
+    act(warehouse, "replace-main-branch", "shop.orders", name="fix")
+    judge.expire(warehouse, "shop.orders$branch_fix")
+    for undoes in (False, True):
+        if undoes:
+            act(warehouse, "undo", "shop.orders")
+        report = verify(context_on(warehouse), ORDERS)
+        [expired] = report.expired
+        assert report.is_whole and str(expired).startswith("Snapshot 1 of main")
+    assert run(["doctor", "shop.orders", "--warehouse", str(warehouse)]) == 0
 
 
 @pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))

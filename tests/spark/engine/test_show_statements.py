@@ -131,6 +131,7 @@ def test_columns_that_differ_by_case_only_are_told_apart_by_a_setting(
         rows(engine, "RESET spark.sql.caseSensitive")
     twice = ask(engine, "SELECT ID FROM seen.odd AS a JOIN seen.odd AS b ON true").failure
     assert "is ambiguous" in twice.message and "caseSensitive" not in twice.hint
+    assert "alias" in twice.hint
 
 
 def test_what_makes_a_table_is_shown(engine: Engine, odd_warehouse: str) -> None:
@@ -244,6 +245,15 @@ def test_a_view_of_all_sessions_says_what_it_reads_and_has_no_past(engine: Engin
         rows(engine, "DROP VIEW global_temp.gv")
 
 
+def test_a_view_that_is_not_there_is_dropped_if_it_exists(engine: Engine) -> None:
+    rows(engine, "CREATE TEMPORARY VIEW of_that AS SELECT 1 AS one")
+    assert rows(engine, "DROP VIEW IF EXISTS of_that") == []
+    assert "nothing was done" in ask(engine, "drop view /* a */ if exists `of_that`").finish.message
+    failure = ask(engine, "DROP VIEW of_that").failure
+    assert (failure.message, failure.position) == ("There is no temporary view of_that", len("DROP VIEW "))
+    assert "SHOW VIEWS" in failure.hint
+
+
 def test_tables_are_not_kept_and_views_may_be(engine: Engine) -> None:
     for sql, hint in (
         ("REFRESH TABLE shop.orders", "Leave it out"),
@@ -273,7 +283,7 @@ def test_a_database_that_is_not_there_is_pointed_at(tmp_path: Path, sql: str) ->
             read_statement(sql.replace("^", "")),
             LocalFiles(str(tmp_path)),
             None,
-            OfSession(list, list, lambda name, default: default),
+            OfSession(list, list, lambda parts: True, lambda name, default: default),
         )
     assert failed.value.position == sql.index("^")
 

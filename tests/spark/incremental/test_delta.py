@@ -21,7 +21,7 @@ from paimark.core.spark.incremental.delta import BitCache, earlier, survivors_si
 from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from paimark.core.spark.incremental.packed_keys import PackedNumbers
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
-from paimark.core.spark.merging.narrow import overlap_groups
+from paimark.core.spark.merging.single_versions import overlap_groups
 from paimark.core.spark.merging.survive import survivors
 from tests.long import examples
 from tests.spark.native.merging.test_bitmap import Bucket, Row, buckets, write_files

@@ -16,7 +16,7 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.errors import Corrupt
 from paimark.core.spark.incremental.live_files import DecodedManifests, KeptFiles, ManifestId
-from paimark.core.spark.merging.narrow import overlap_groups
+from paimark.core.spark.merging.single_versions import overlap_groups
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.state import TableFile, TableState, table_state
 from paimark.core.storage.local import LocalFiles

@@ -70,6 +70,8 @@ def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is
         "SELECT snapshot_id FROM lake.shop.`replaced$snapshots` ORDER BY 1",
         "SELECT tag_name FROM lake.shop.`orders$tags` ORDER BY 1",
         "SELECT price, count(*) AS n FROM lake.shop.orders WHERE id = 1 GROUP BY 1",
+        "SELECT branch_name, create_time IS NOT NULL AS made FROM lake.shop.`replaced$branches` ORDER BY 1",
+        "SHOW TBLPROPERTIES lake.shop.orders",
     ]
     refused = [select.format("orders", f"VERSION AS OF '{each}'") for each in wrong]
     refused += [
@@ -88,7 +90,9 @@ def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is
     assert sorted(path for path in lake.rglob("*")) == before
     for state, clause, rows in zip(states, clauses, found, strict=False):
         assert rows == state.to_arrow().sort_by("id").to_pylist(), clause
-    now, main, fix, also_main, spaces, tables, saved, ids, tags, counted = found[len(clauses) : len(queries)]
+    now, main, fix, also_main, spaces, tables, saved, ids, tags, counted, branches, options = found[
+        len(clauses) : len(queries)
+    ]
     assert now == orders.at().to_arrow().sort_by("id").to_pylist()
     assert main == fix == also_main
     assert {row["id"] for row in main} == {1, 2, 3, 99}
@@ -102,6 +106,11 @@ def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is
     ]
     assert [each["tag_name"] for each in tags] == ["5", "savepoint.1", "v3"]
     assert counted == [{"price": 6.0, "n": 1}]
+    assert branches == [
+        {"branch_name": each.branch_name, "made": True}
+        for each in paimark.open(lake).table("shop.replaced").branches()
+    ]
+    assert {"key": "bucket", "value": "1"} in options and {"key": "primary-key", "value": "id"} in options
     for query, told in zip(refused, found[len(queries) :], strict=True):
         assert isinstance(told, str), query
     assert "has no savepoint 7" in found[len(queries)]
@@ -176,7 +185,7 @@ def test_statements_write_and_change_rows_there(
     ]
     table = TablePath("shop", "k")
     plan = planned(context_on(tmp_path), "undo", table=table)
-    assert plan.headline.startswith("Take back delete-from of snapshot 9 ") and not plan.refusals
+    assert plan.headline.startswith("Take back delete-from in snapshot 9 ") and not plan.refusals
     assert plan.headline.endswith(": give main of shop.k the rows of snapshot 8 again.")
     if not is_long:
         # It would start one more Spark. `tests.actions.undo` and `tests.spark.library.test_row_changes` take

@@ -19,6 +19,8 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.notes import Note, note_of
 from paimark.core.table.operations import read_operations
 from tests.full_disk import no_file_over
+from tests.interop.follow_ups.test_iceberg import Iceberg
+from tests.interop.judge import Judge
 from tests.interop.written import Table
 from tests.paimon import read_rows
 from tests.spark.library.session import writes_of
@@ -132,6 +134,26 @@ def test_iceberg_metadata_follows_the_commit(tmp_path: Path, spark_of_library: S
         assert made is not None and (made.snapshot.id, made.remark) == (number, "")
         hint = table.directory / "metadata" / "version-hint.text"
         assert hint.read_text() == str(number)
+
+
+@pytest.mark.parametrize(
+    "storage", ["table-location", pytest.param("hadoop-catalog", marks=pytest.mark.long)]
+)
+def test_iceberg_readers_lose_the_files_that_a_commit_takes_away(
+    tmp_path: Path, judge: Judge, spark_of_library: SparkSession, storage: str
+) -> None:
+    """Stock wrote their metadata with paths that begin with `/`, and ours begin with `file:/`."""
+    ice = Iceberg(tmp_path, judge, storage)
+    ice.put(1)
+    ice.put(2)
+    options = {"warehouse": str(tmp_path), "table": ice.table.name}
+    target = find_target(options, True)
+    writes = writes_of(spark_of_library, LocalFiles(str(tmp_path)))
+    made = writes.write(target, spark_of_library.createDataFrame([(7, "ours")], "id INT, v STRING"))
+    assert made is not None and made.remark == ""
+    assert ice.rows() == [7]
+    ice.put(8)
+    assert ice.rows() == [7, 8]
 
 
 def test_what_fails_after_the_commit_is_a_remark(tmp_path: Path, spark_of_library: SparkSession) -> None:

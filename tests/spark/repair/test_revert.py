@@ -31,6 +31,9 @@ def test_rows_with_a_key_become_what_they_were(engine: Engine, engine_warehouse:
     expected = [["a", 1, "one"], ["a", 2, "two"], ["a", 5, "five"], ["b", 3, "three"], ["b", 4, "four"]]
     assert t.rows == expected
     assert t.plan("revert", snapshot=bad).empty
+    # The snapshot that it made, which is not the one that it took back.
+    undo = t.plan("undo")
+    assert undo.headline.startswith(f"Take back revert in snapshot {bad + 2} ("), undo.headline
     t.undo()
     assert ["c", 9, "new"] in t.rows and ["a", 1, "bad"] in t.rows and ["a", 5, "five"] in t.rows
 

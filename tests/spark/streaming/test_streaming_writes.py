@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -223,19 +222,6 @@ def test_a_query_can_name_itself(shop: Path) -> None:
     sink.batch(0, [1])
     assert ids(shop) == [1]
     assert lineage(shop, "shop.log").snapshot(1).commit_user == "paimark-stream-nightly.orders-2"
-
-
-def test_a_batch_that_an_earlier_build_committed_is_known_again(shop: Path) -> None:
-    """Its commit user was the id of the query alone. Without its attempt's file the snapshot decides."""
-    sink = Sink(shop)
-    sink.batch(0, [1])
-    path = shop / LOG.root().snapshot(1)
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps({**record, "commitUser": sink.query}))
-    [attempt] = sink.attempts
-    (shop / attempt.path(LOG)).unlink()
-    sink.batch(0, [1])
-    assert ids(shop) == [1]
 
 
 def test_plans_name_a_stream_as_one_of_paimark_and_not_as_another_engine(shop: Path) -> None:

@@ -33,6 +33,7 @@ from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable
 from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
+from tests.spark.datasource.test_table_options import set_options
 from tests.spark.engine_fixture import Answer, ask
 from tests.spark.written_tables import lineage_of
 
@@ -344,6 +345,29 @@ def test_defaults_fill_what_is_left_out_and_lengths_are_kept(engine: Engine, eng
         "A text is longer than the 5 characters that its column holds"
         in failure(engine, f"INSERT INTO {name} VALUES ('d', '123456')").message
     )
+
+
+def test_options_that_name_a_state_or_a_branch_do_not_lead_rows_there(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """The library takes the columns of the state, and writes to the branch, that a table's options name."""
+    name = own_table(engine_warehouse, "led")
+    done(
+        context_on(engine_warehouse),
+        "alter-branch-schema",
+        table=TablePath("led", "orders"),
+        add="note STRING",
+    )
+    set_options(engine_warehouse, name, {"scan.snapshot-id": "1"})
+    made = inserted(engine, f"INSERT INTO {name} VALUES (90, 'new', 1, 'noted')")
+    [row] = agreed(
+        engine, f"SELECT * FROM {name} VERSION AS OF {made['snapshot_id']} WHERE order_id = 90"
+    ).rows
+    assert row["note"] == "noted"
+    set_options(engine_warehouse, name, {"branch": "b"})
+    failed = failure(engine, f"INSERT INTO {name} VALUES (91, 'new', 1, 'noted')")
+    assert failed.message == "led.orders has the option branch = b: stock Spark writes to that branch by it"
+    assert lineage_of(engine_warehouse, name).latest_id() == made["snapshot_id"]
 
 
 def test_a_read_only_engine_inserts_nothing(engine: Engine, engine_warehouse: Path) -> None:

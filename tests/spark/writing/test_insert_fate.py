@@ -13,10 +13,11 @@ import pytest
 
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Outcome
-from paimark.core.errors import Cancelled, StatementFailed, Unavailable
+from paimark.core.errors import Cancelled, Refused, StatementFailed, Unavailable
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, TaskResult
 from paimark.core.statements.insert import action_of_insert
+from paimark.core.statements.row_change import action_of_change
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
@@ -175,4 +176,19 @@ def test_rows_go_to_the_main_that_the_plan_saw(engine: Engine, warehouse: Path, 
     with_engine = replace(context, audit_path=tmp_path / "audit", engine=lambda: cast(Engine, Repointing()))
     with pytest.raises(StatementFailed, match=r"Another branch of fates\.orders became main since"):
         inserts.apply(with_engine, inserts.plan(context, TABLE, {}), lambda line: None)
+    assert lineage_of(warehouse, TABLE.full_name, "next").latest_id() == 2
+
+
+@pytest.mark.parametrize(
+    "sql", [SQL, f"DELETE FROM {TABLE.full_name} WHERE order_id = 1"], ids=["insert", "delete"]
+)
+def test_another_main_since_the_plan_is_told(warehouse: Path, tmp_path: Path, sql: str) -> None:
+    context = replace(context_on(warehouse), audit_path=tmp_path / "audit", counts=False)
+    done(context, "create-branch", table=TABLE, name="next", tag="v2")
+    statement = read_statement(sql)
+    writes = (action_of_insert if statement.kind == "insert" else action_of_change)(statement)[1]
+    plan = writes.plan(context, TABLE, {})
+    done(context, "replace-main-branch", table=TABLE, name="next")
+    with pytest.raises(Refused, match=r"Another branch of fates\.orders became main since"):
+        writes.apply(context, plan, lambda line: None)
     assert lineage_of(warehouse, TABLE.full_name, "next").latest_id() == 2

@@ -67,17 +67,17 @@ def test_the_plan_of_its_undo_goes_to_the_snapshot_before_its_first_batch(shop: 
     for batch in range(3):
         sink.batch(batch, [batch])
     plan = planned(context_on(shop), "undo", LOG)
-    assert plan.headline.startswith("Take back write-stream of snapshots 2 to 4 (")
+    assert plan.headline.startswith("Take back write-stream in snapshots 2 to 4 (")
     assert plan.headline.endswith("give main of shop.log the rows of snapshot 1 again.")
     assert item(plan, "stop-writers").kind == "first"
     other_commits(shop, 91)
     [refusal] = planned(context_on(shop), "undo", LOG).refusals
-    assert refusal.reason.startswith("main of shop.log moved since write-stream of snapshots 2 to 4")
+    assert refusal.reason.startswith("main of shop.log moved since write-stream in snapshots 2 to 4")
     assert "paimark rollback shop.log --to snapshot.1" in refusal.hint
     sink.batch(3, [3])
     [refusal] = planned(context_on(shop), "undo", LOG).refusals
     assert refusal.reason == (
-        "Others committed to main of shop.log between the commits of write-stream of snapshots 2 to 6"
+        "Others committed to main of shop.log between the commits of write-stream in snapshots 2 to 6"
     )
     assert "paimark rollback shop.log --to snapshot.1" in refusal.hint
 
@@ -142,7 +142,7 @@ def test_batches_after_the_undo_of_a_run_are_not_passed_over_in_silence(shop: Pa
     plan = planned(context, "undo", LOG)
     assert plan.arguments["undone"] == "alter-branch-schema"
     said = item(plan, "later-change-stays").text
-    assert said.startswith("the last change, write-stream of snapshots 1 to 3 (")
+    assert said.startswith("the last change, write-stream in snapshots 1 to 3 (")
     assert "): its rows are followed by others" in said
 
 

@@ -12,6 +12,9 @@ from paimark.core.table.definition.column_types import ColumnType, type_text
     [
         ("BIGINT NOT NULL", ColumnType("BIGINT", None, None, False)),
         ("DECIMAL(10, 2)", ColumnType("DECIMAL", 10, 2, False)),
+        ("NUMERIC(10, 2) NOT NULL", ColumnType("DECIMAL", 10, 2, False)),
+        ("DEC", ColumnType("DECIMAL", None, None, False)),
+        ("INTEGER", ColumnType("INT", None, None, False)),
         ("timestamp(3)", ColumnType("TIMESTAMP", 3, None, False)),
         ("", ColumnType("", None, None, False)),
     ],

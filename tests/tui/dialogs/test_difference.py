@@ -9,13 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from paimark.core.errors import NotFound, Refused
 from paimark.core.export.difference_rows import as_fields, in_short
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import point_of
 from paimark.core.text import Fitted
-from paimark.core.travel.diff.diff import make_difference
+from paimark.core.travel.diff.diff import make_difference, require_old
 from paimark.core.travel.diff.rows import DiffRow
 from paimark.core.travel.diff.versions import parse_version
 from paimark.tui.dialogs.difference import shown
@@ -24,6 +27,7 @@ from paimark.tui.dialogs.difference.page import DifferenceReading
 from paimark.tui.dialogs.difference.shown import why_not
 from paimark.tui.panes.query import QueryPane
 from paimark.tui.widgets.detail_strip import Fact
+from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
@@ -211,6 +215,26 @@ def test_where_rows_can_be_taken_back(
     old, new = (parse_version(files, path, each) for each in versions)
     difference = make_difference(files, path, old, new)
     assert why in why_not(difference) and bool(why) == bool(why_not(difference))
+
+
+def test_versions_that_others_put_in_the_place_of_those_compared_are_noticed(warehouse: Path) -> None:
+    files, path, context = LocalFiles(str(warehouse)), TablePath("shop", "orders"), context_on(warehouse)
+    old, new = (parse_version(files, path, each) for each in ("5", "main"))
+    difference = make_difference(files, path, old, new)
+    was = difference.old.snapshot
+    assert was is not None
+    require_old(files, difference)
+    difference.require_read(point_of(was))
+    done(context, "rollback", to="snapshot.4", truncate=True)
+    with pytest.raises(NotFound):
+        require_old(files, difference)
+    commit(warehouse, "shop.orders", orders((9, "x", 9.0)))
+    now = Lineage(files, path.root()).snapshot(5)
+    another = r"snapshot\.5 of shop\.orders is another version by now"
+    with pytest.raises(Refused, match=another):
+        require_old(files, difference)
+    with pytest.raises(Refused, match=another):
+        difference.require_read(point_of(now))
 
 
 def test_a_row_says_what_changed_in_it_and_whole_rows_say_all() -> None:

@@ -14,12 +14,14 @@ from paimark.core.config import Settings
 from paimark.core.errors import PaimarkError, UsageError
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Reading
+from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import SchemaField, TableSchema, point_of
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.tui.dialogs.editing.staging import Staging
-from paimark.tui.dialogs.editing.target import target_of_result
+from paimark.tui.dialogs.editing.target import read_again, target_of, target_of_result
 from paimark.tui.dialogs.peek import Peeking
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.records.sources import GridColumn, tuples
@@ -107,7 +109,9 @@ def test_rows_that_are_no_rows_of_a_keyed_table_now_are_refused(
     warehouse: Path, table: str, sql: str, version: str, said: str
 ) -> None:
     result = QueryResult(read_statement(sql), 0, 0.0)
-    result.readings = [Reading(table, version, "native")]
+    number = int(version.partition("snapshot.")[2][0])
+    read = Lineage(LocalFiles(str(warehouse)), TablePath("shop", "orders").root()).snapshot(number)
+    result.readings = [Reading(table, version, "native", point=point_of(read))]
     result.rows = tuples([(1,)])  # type: ignore[assignment]
     result.columns = (GridColumn("customer" if "customer" in sql else "order_id"),)
     if said:
@@ -144,6 +148,30 @@ def test_the_newest_rows_of_an_earlier_main_are_old(warehouse: Path) -> None:
         read: list[object] = []
         peeking.read(cast(Any, read.append))
         assert len(read) == 1 and peeking.was_newest == is_newest
+
+
+@pytest.mark.parametrize("replaces", [True, False])
+def test_rows_of_another_snapshot_of_the_number_are_compared_by_their_cells(
+    warehouse: Path, *, replaces: bool
+) -> None:
+    context = context_on(warehouse)
+    target = Target(TablePath("shop", "orders"))
+    peeking = Peeking(Session(Settings(str(warehouse))), target, RequestedVersion())
+    read: list[Any] = []
+    peeking.read(cast(Any, read.append))
+    [(version, rows)] = read
+    point = point_of(version.snapshot)
+    edited = target_of(context, target.table, None, point, rows.schema.names, was_newest=True)
+    assert read_again(context, edited) is None
+    later = pa.table({"order_id": [1], "customer": ["another"], "price": [1.0]}, schema=ORDERS)
+    if replaces:
+        done(context, "create-branch", name="fix", snapshot=4)
+        commit(warehouse, "shop.orders$branch_fix", later)
+        done(context, "replace-main-branch", name="fix")
+    else:
+        done(context, "rollback", to="snapshot.4", truncate=True)
+        commit(warehouse, "shop.orders", later)
+    assert read_again(context, edited) == point.id
 
 
 async def test_staged_edits_are_asked_about_and_committed(engine_warehouse: Path, engine: Engine) -> None:

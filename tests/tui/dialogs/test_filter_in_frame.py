@@ -46,7 +46,8 @@ async def test_the_filter_of_a_difference_is_below_its_rows_which_keep_their_wid
             looking.wait(60)
             raise Refused("Nobody looks any more")
 
-        screen = DifferenceScreen(console.app.session.room, "two versions", look_up, lambda difference: "")
+        room = console.app.session.room
+        screen = DifferenceScreen(room, "two versions", look_up, lambda found: "", lambda found: None)
         await console.app.push_screen(screen)
         await console.sees("Looking the two versions up")
         await console.pilot.pause(0.2)

@@ -80,7 +80,7 @@ def difference(warehouse: Path) -> Difference:
 
 
 def edited(warehouse: Path) -> EditTarget:
-    return EditTarget(TABLE, None, 1, Lineage(LocalFiles(str(warehouse)), TABLE.root()).require_schema())
+    return EditTarget(TABLE, None, None, Lineage(LocalFiles(str(warehouse)), TABLE.root()).require_schema())
 
 
 def nothing_in_conflict(context: Context) -> Between:
@@ -96,7 +96,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
     DifferenceScreen: lambda session, place: DifferenceScreen(
-        NO_SPARK, "t", lambda: difference(place), lambda found: ""
+        NO_SPARK, "t", lambda: difference(place), lambda found: "", lambda found: None
     ),
     EditScreen: lambda session, place: EditScreen(
         session, edited(place), ["order_id"], [GridColumn("order_id")], tuples([]), (0, 0)

@@ -189,8 +189,8 @@ class ConflictsScreen(Dialog[str | None]):
             return
         column = choosing.column(index)
         if not column:
-            main, branch = key("conflicts.row_main", "M"), key("conflicts.row_branch", "B")
-            neither = key("conflicts.row_neither", "N")
+            main, branch = key("conflicts.row_main"), key("conflicts.row_branch")
+            neither = key("conflicts.row_neither")
             these = f"{main}, {branch} or {neither}"
             self.bar.say(f"These rows differ in no column: {these} choose the row", "warn")
             return
@@ -236,7 +236,7 @@ class ConflictsScreen(Dialog[str | None]):
         assert choosing is not None
         line = choosing.next_undecided(self._grid.index or 0)
         if line is None:
-            self.bar.say(f"Every key is decided: {key('dialog.close', 'esc')} closes", "good")
+            self.bar.say(f"Every key is decided: {key('dialog.close')} closes", "good")
             return
         if self._grid.order.text or self._grid.order.column is not None:
             # A filter may hide the line, and in another order it is not the next.

@@ -90,8 +90,11 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         title: str,
         look_up: Callable[[], Difference],
         accept: Callable[[Difference], str],
+        require_old: Callable[[Difference], None],
     ) -> None:
-        """`look_up` is called in a thread; `accept` returns why its result may not be shown, or nothing."""
+        """`look_up` is called in a thread; `accept` returns why its result may not be shown, or nothing.
+        `require_old`, in a thread, raises unless the older version is what it was.
+        """
         self._head, self._state = QueryStatus(), QueryStatus()
         self._choices = RecordGrid(shown.CHOICE_COLUMNS, only_words=True, at_edge=self._at_edge)
         self._grid = PageGrid(self._reorder, self._at_edge)
@@ -99,7 +102,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         both = Vertical(self._choices, id="choices"), Vertical(self._grid, id="rows")
         super().__init__(f"Difference of {title}", self._head, Horizontal(*both, id="both"), self._state)
         self._room = room
-        self._look_up, self._accept = look_up, accept
+        self._look_up, self._accept, self._require_old = look_up, accept, require_old
         self._looked_up: Difference | None = None
         self._spark: SparkWork | None = None
         self._doing = self._written_to = ""
@@ -116,6 +119,9 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         self._looking: Slot[Difference] = Slot(self.app, "diff", self._take_versions, self._failed)
         self._counting: Slot[Counted] = Slot(self.app, "difference", self._take_totals, self._failed)
         self._paging: Slot[list[DiffRow]] = Slot(self.app, "difference-rows", self._take_page, self._failed)
+        self._taking: Slot[Mapping[str, object]] = Slot(
+            self.app, "older version", self._leave, lambda error: self._say(error.said)
+        )
         self._exporting: Slot[str] = Slot(self.app, "difference-file", self._written, self._failed_export)
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
@@ -219,7 +225,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
             self._spark.cancel_again()
         self._head.say(*self._heading())
         if self._spark is None and self._problem is not None:
-            again = f"{key('difference.again', 'r')} tries again"
+            again = f"{key('difference.again')} tries again"
             hint = f"{self._problem.hint}  {again}" if self._problem.hint else again
             first, *more = problem(self._problem.message, hint)
             self._state.say(first, more)
@@ -247,7 +253,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
         line = shown.position_line(
             self._choice, self._page.offset, len(self._rows), by_most=self._page.by_most, has_key=has_key
         )
-        more = f"  {key('difference.next', '>')}: the next" if self._has_next else ""
+        more = f"  {key('difference.next')}: the next" if self._has_next else ""
         return [*line, (more, "quiet")]
 
     @property
@@ -326,7 +332,7 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
             self._marked[key_of(row)] = row
         self._show_rows(min(index + 1, len(self._rows) - 1))
         marked = counted(len(self._marked), "row")
-        take = key("difference.take_back", "t")
+        take = key("difference.take_back")
         self.post_message(StatusShown(f"{marked} marked: {take} gives them what they were"))
 
     def action_take_back(self) -> None:
@@ -336,14 +342,22 @@ class DifferenceScreen(Dialog[str | Mapping[str, object]]):
             return
         arguments = arguments_of(self._difference, rows)
         if arguments is None:
-            self.post_message(StatusShown("Keys of this type: use :restore-rows, where", "warn"))
-        else:
-            self._leave(arguments)
+            self._say("Keys of this type: use :restore-rows, where")
+            return
+
+        def checked(report: ThreadReport[Mapping[str, object]]) -> None:
+            self._require_old(self._difference)
+            report(arguments)
+
+        self._taking.ask(checked)
+
+    def _say(self, sentence: str) -> None:
+        self.post_message(StatusShown(clean_text(sentence), "warn"))
 
     def _says_why_not(self) -> bool:
         """Say why no row can be taken back, if that is so."""
         if reason := why_not(self._difference):
-            self.post_message(StatusShown(clean_text(reason), "warn"))
+            self._say(reason)
         return bool(reason)
 
     def action_copy(self) -> None:

@@ -70,6 +70,7 @@ class DifferenceReading:
             for event in self._engine().run(self._difference.sql, differing=self._difference.cancels):
                 if isinstance(event, Columns):
                     names[:], types[:] = event.names, event.types
+                self._require_read(event)
                 yield event
 
         with closing(events()) as running:
@@ -79,7 +80,12 @@ class DifferenceReading:
         for event in self._engine().run(sql, differing=self._difference.cancels):
             if isinstance(event, Failed):
                 raise event.error()
+            self._require_read(event)
             yield event
+
+    def _require_read(self, event: Event) -> None:
+        if isinstance(event, Reading):
+            self._difference.require_read(event.point)
 
 
 class PageGrid(RecordGrid):

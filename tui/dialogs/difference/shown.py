@@ -15,7 +15,7 @@ from paimark.core.text import clean_text, quoted_if_unclear
 from paimark.core.travel.diff.diff import Difference
 from paimark.core.travel.diff.rows import Change, DiffRow, Totals
 from paimark.tui.formats import whole_text
-from paimark.tui.query.asking import EXACT
+from paimark.tui.query.ready_statements import EXACT
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail, Fact

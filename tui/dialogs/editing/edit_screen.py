@@ -131,7 +131,7 @@ class EditScreen(Dialog[Outcome | None]):
         if (place := self._place()) is not None:
             name = cut(clean_text(self._staging.names[place[1]]), _NAME)
             zone = self._staging.zone_of(place[1])
-            example = f"empty is an empty text, and {key('edit.null', 'N')} in the rows is NULL"
+            example = f"empty is an empty text, and {key('edit.null')} in the rows is NULL"
             line = AskLine(
                 self._grid,
                 f"{name}, in {zone} =" if zone else f"{name} =",
@@ -184,10 +184,8 @@ class EditScreen(Dialog[Outcome | None]):
         files: list[str] = []
         if self._try(lambda: files.append(self._written(tells_old=newest is not None))):
             target = self._target
-            given: dict[str, object] = {
-                "file": files[0],
-                "read_at": f"snapshot.{target.read_at if newest is None else newest}",
-            }
+            read_at = target.read.id if newest is None and target.read is not None else newest
+            given: dict[str, object] = {"file": files[0], "read_at": f"snapshot.{read_at}"}
             if target.branch is not None:
                 given["branch"] = target.branch
             dialog = PlanDialog(self._session, action("edit-rows"), target.table, given)

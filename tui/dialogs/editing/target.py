@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,12 +16,12 @@ from paimark.core.errors import READ_ONLY, NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.records import TableSchema
+from paimark.core.table.records import Point, TableSchema
 from paimark.core.travel.parse.statement import Statement
-from paimark.tui.query.asking import table_of
 from paimark.tui.query.query_result import QueryResult
+from paimark.tui.query.ready_statements import table_of
 
-_SNAPSHOT = re.compile(r"snapshot\.(\d+)\b")
+_SNAPSHOT = "snapshot."
 _OLD = Refused(
     "These rows are of an old version, and edits are for the newest",
     "`p` on a branch (tab 3) shows its newest rows, and so does a SELECT without a version.",
@@ -30,22 +30,26 @@ _OLD = Refused(
 
 @dataclass(frozen=True)
 class EditTarget:
-    """The table and branch (main when None) of rows, and the snapshot that they were read at."""
+    """The table and branch (main when None) of rows, and the snapshot that they were read at, if known."""
 
     table: TablePath
     branch: str | None
-    read_at: int
+    read: Point | None
     schema: TableSchema
 
 
 def read_again(context: Context, target: EditTarget) -> int | None:
-    """The newest snapshot, if the one that the rows were read at has expired; None if it is there."""
-    root = branch_root(context.files, target.table, target.branch)
-    try:
-        version_at(context.files, root, f"snapshot.{target.read_at}")
-    except NotFound:
-        return start_in(context.files, root, is_main=target.branch is None).head.snapshot.id
-    return None
+    """The newest snapshot, if the one that the rows were read at has expired; None if it is there.
+
+    After a truncation, or when main is another branch, another snapshot may have its number.
+    """
+    files, root = context.files, branch_root(context.files, target.table, target.branch)
+    with suppress(NotFound):
+        if target.read is not None and target.read.is_of(
+            version_at(files, root, f"snapshot.{target.read.id}").snapshot
+        ):
+            return None
+    return start_in(files, root, is_main=target.branch is None).head.snapshot.id
 
 
 def target_of_result(context: Context, result: QueryResult | None) -> EditTarget:
@@ -54,24 +58,23 @@ def target_of_result(context: Context, result: QueryResult | None) -> EditTarget
     if result is None or len(labels) != 1 or len(result.rows) == 0:
         raise UsageError("Rows can be edited if all are of one table", "")
     reading = result.readings[0]
-    number = _SNAPSHOT.match(reading.version)
-    if number is None:
+    if not reading.version.startswith(_SNAPSHOT):
         raise _OLD
     tokens = result.asked.tokens if isinstance(result.asked, Statement) else ()
     names_one = any((a.upper, b.upper) == ("AS", "OF") for a, b in pairwise(tokens))
     table, branch = table_of(reading.table)
-    read_at = int(number[1])
     # A number is looked for in main before it is in an earlier one.
-    root = branch_root(context.files, table, branch)
-    was_newest = not names_one or read_at == Lineage(context.files, root).latest_id()
-    return target_of(context, table, branch, read_at, result.names, was_newest=was_newest)
+    newest = Lineage(context.files, branch_root(context.files, table, branch)).latest()
+    is_newest = newest is not None and reading.point is not None and reading.point.is_of(newest)
+    was_newest = not names_one or is_newest
+    return target_of(context, table, branch, reading.point, result.names, was_newest=was_newest)
 
 
 def target_of(
     context: Context,
     table: TablePath,
     branch: str | None,
-    read_at: int,
+    read: Point | None,
     names: Sequence[str],
     *,
     was_newest: bool,
@@ -94,4 +97,4 @@ def target_of(
         raise Refused(refusals[0].reason, refusals[0].hint)
     if reason := why_no_key(start.schema):
         raise Refused(reason, "Use UPDATE.")
-    return EditTarget(table, branch, read_at, start.schema)
+    return EditTarget(table, branch, read, start.schema)

@@ -324,7 +324,7 @@ class QuerySheet(Column):
             return line
         line = [*line, *narrowed(self.grid, self.result)]
         is_there = bool(self.grid.count) and not self.result.running
-        return self._with_hint(line, f"{key('query.leave', 'esc')} goes to the rows", is_there)
+        return self._with_hint(line, f"{key('query.leave')} goes to the rows", is_there)
 
     def _with_hint(self, line: Line, hint: str, is_true: bool) -> Line:
         """The line with a hint for who types, if all of it fits."""
@@ -387,7 +387,7 @@ class QuerySheet(Column):
             await self.app.push_screen(cell)
 
     def action_row(self) -> None:
-        from paimark.tui.query.asking import history_statement
+        from paimark.tui.query.ready_statements import history_statement
 
         index = self.grid.index
         if index is not None:
@@ -397,7 +397,7 @@ class QuerySheet(Column):
 
     def action_blame(self) -> None:
         """Ask which commit wrote the rows from that under the cursor on, as many as a person looks at."""
-        from paimark.tui.query.asking import blame_statement
+        from paimark.tui.query.ready_statements import blame_statement
 
         first, view = self.grid.cursor, self.grid.view
         shown = [view.index(place) for place in range(first, min(len(view), first + _BLAMED))]

@@ -46,7 +46,7 @@ class SpacePane(RecordPane[SpaceRows]):
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
 
     def empty_note(self) -> str:
-        return f"No files. {key('tab.query', '6')} opens the query pane: an INSERT makes some."
+        return f"No files. {key('tab.query')} opens the query pane: an INSERT makes some."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
@@ -171,7 +171,7 @@ class SpacePane(RecordPane[SpaceRows]):
 
     async def action_choose(self) -> None:
         if self.grid.index is not None and self.current_version is None:
-            query = key("pane.query", "enter")
+            query = key("pane.query")
             self.post_message(StatusShown(f"This is no version of the rows: {query} queries those", "warn"))
         else:
             await super().action_choose()
@@ -183,7 +183,7 @@ class SpacePane(RecordPane[SpaceRows]):
 
 
 def _again() -> str:
-    return f"{key('browse.refresh', 'r')} counts again"
+    return f"{key('browse.refresh')} counts again"
 
 
 # In lines.

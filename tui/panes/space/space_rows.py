@@ -186,7 +186,7 @@ def detail_of(line: SpaceLine, report: SpaceReport | None, *, is_counting: bool 
     alone = f"{size(line.alone_bytes)} in {counted(line.alone_files, 'file')}"
     facts.append(Fact(name, alone if line.alone_files else "nothing: others need all of it"))
     if line.kind in _MEANING:
-        meaning = _MEANING[line.kind].format(delete=delete_key(), palette=key("app.palette", ":"))
+        meaning = _MEANING[line.kind].format(delete=delete_key(), palette=key("app.palette"))
         facts.append(Fact("what", meaning))
     if line.is_part and line.kind == "tag":
         facts.append(Fact("part of", f"branch {line.branch}, whose row has these bytes too"))

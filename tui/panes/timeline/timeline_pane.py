@@ -78,7 +78,7 @@ class TimelinePane(RecordPane[TimelineRows]):
     ]
 
     def empty_note(self) -> str:
-        query = key("tab.query", "6")
+        query = key("tab.query")
         return f"No commits. {query} opens the query pane: an INSERT makes one."
 
     def __init__(self, session: Session, desk: Desk) -> None:
@@ -184,7 +184,7 @@ class TimelinePane(RecordPane[TimelineRows]):
     def _why_no_branches(self) -> str:
         if self._reading.busy:
             return "The branches are still being read: try again in a moment"
-        return f"The branches could not be read: {key('browse.refresh', 'r')} tries again"
+        return f"The branches could not be read: {key('browse.refresh')} tries again"
 
     @property
     def newest(self) -> bool | None:
@@ -197,7 +197,7 @@ class TimelinePane(RecordPane[TimelineRows]):
             return super().says_no_row()
         row = self.rows.records[index]
         many = "These are older rows" if row is None else f"These are {counted(row.run.length, 'commit')}"
-        shows = f"{many}: {key('pane.query', 'enter')} shows them"
+        shows = f"{many}: {key('pane.query')} shows them"
         why = "Its record can't be read" if row and not row.run.is_folded else shows
         self.post_message(StatusShown(why, "warn"))
         return True

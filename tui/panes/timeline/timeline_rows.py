@@ -211,16 +211,16 @@ def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Ite
 
 def detail_of(row: Row | None, now_ms: int, counted_as: str) -> Detail:
     if row is None:
-        return Detail("older rows", (Fact(key("pane.query", "enter"), "shows more of them"),))
+        return Detail("older rows", (Fact(key("pane.query"), "shows more of them"),))
     run, newest, oldest = row.run, row.newest, row.oldest
     facts = [Fact("branch", str(_branch(row)))]
     if run.is_folded:
         facts += [Fact("snapshots", f"{run.oldest} to {run.newest}")]
-        facts += [Fact(key("pane.query", "enter"), "shows the newest of them")]
+        facts += [Fact(key("pane.query"), "shows the newest of them")]
         facts += [Fact("from", exact_time(oldest.commit_time, now_ms))] if oldest else []
         facts += [Fact("to", exact_time(newest.commit_time, now_ms))] if newest else []
     elif newest is None:
-        facts += [Fact("unreadable", f"its record can't be read: {key('browse.log', 'L')} says why")]
+        facts += [Fact("unreadable", f"its record can't be read: {key('browse.log')} says why")]
     else:
         facts += [
             Fact.moment("committed", newest.commit_time, now_ms),

@@ -105,7 +105,7 @@ class Columns:
         width = None if name in self.layout.widths else min(WIDEST, max(map(width_of, texts)))
         self.set_layout(self.layout.with_width(name, width))
         # The last visible column already has all the remaining width, so the sentence gives its set width.
-        change = key("grid.whole_column", "w")
+        change = key("grid.whole_column")
         return f"{column.title} is {self.width(index)} wide: {change} changes it"
 
     def after(self, index: int | None) -> int | None:

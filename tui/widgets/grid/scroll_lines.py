@@ -28,7 +28,7 @@ class ScrollLines(Lines, can_focus=True):
         """`scrolled_by` returns the key by which a dialog scrolls it; then the widget never has the focus."""
         super().__init__()
         self.can_focus = scrolled_by is None
-        self._scrolled_by = scrolled_by or (lambda: key("text.down", "j"))
+        self._scrolled_by = scrolled_by or (lambda: key("text.down"))
         self._paragraphs: Sequence[Line] = ()
         self._top = 0
         # The wrapped lines for one width, cached so that not every key wraps a long text again.

@@ -23,7 +23,7 @@ from paimark.core.spark.engine.tables import OpenedTable
 from paimark.core.spark.protocol import COMMON, GONE, Repair, TaskResult, Version
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.table.catalog import parse_table_name
-from paimark.core.table.definition.column_types import WHOLE, ColumnType
+from paimark.core.table.definition.column_types import UNPADDED_TEXTS, WHOLE, ColumnType
 from paimark.core.table.records import TableSchema
 
 # The name of the table that is changed, in the session's catalog and in statements.
@@ -34,7 +34,6 @@ _NAMED = 200
 _ALL, _PARTITIONS = "__paimark_all", "__paimark_partitions"
 # The most partitions of one overwrite, which compares all of them with each manifest.
 MOST_PARTITIONS = 10_000
-_TEXTS = ("VARCHAR", "STRING")
 
 
 def repair(session: EngineSession, order: Repair) -> TaskResult:
@@ -158,7 +157,7 @@ def _narrowed(
 ) -> Sequence[str] | None:
     """Conditions for rows `t` that those of a view satisfy, that leave out files; None without rows."""
     kinds = {field.name: ColumnType.of(str(field.type)).name for field in schema.fields}
-    keys = [name for name in columns if kinds[name] in (*WHOLE, *_TEXTS, "DATE")]
+    keys = [name for name in columns if kinds[name] in (*WHOLE, *UNPADDED_TEXTS, "DATE")]
     ends = [f"{of}({quoted(each)})" for each in keys for of in ("min", "max")]
     cells = [f"CAST({each} AS STRING)" for each in ("count(*)", *ends)]
     bounds = _texts(session, view, cells)

@@ -160,6 +160,7 @@ REFUSED: list[tuple[str, str | None, str]] = [
     ("SELECT * FROM (SELECT * FROM t TIMESTAMP AS OF)", ")", "is missing or unfinished"),
     ("SELECT * FROM t TIMESTAMP AS OF WHERE x = 1", "WHERE", "is missing or unfinished"),
     ("SELECT * FROM t TIMESTAMP AS OF now() - WHERE x", "WHERE", "is missing or unfinished"),
+    ("SELECT * FROM t TIMESTAMP AS OF now() - WHERE x = 1", "WHERE", "is missing or unfinished"),
     ("SELECT * FROM t VERSION AS OF", None, "The version after VERSION AS OF is missing"),
     ("SELECT * FROM t VERSION AS OF v2", "v2", "must be a number or a name in quotes"),
     ("SELECT * FROM t VERSION AS OF -1", "-1", "must be a number or a name in quotes"),

@@ -22,10 +22,10 @@ from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
 from paimark.core.errors import Corrupt, FileMissing
 from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
-from paimark.core.spark.merging.narrow import overlap_groups
 from paimark.core.spark.merging.pieces import first_survivors, survivors_in_pieces
 from paimark.core.spark.merging.reading import file_opener
 from paimark.core.spark.merging.rules import KeyReader
+from paimark.core.spark.merging.single_versions import overlap_groups
 from paimark.core.spark.merging.survive import survivors
 from paimark.core.spark.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
 from tests.long import examples

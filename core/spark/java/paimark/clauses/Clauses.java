@@ -220,6 +220,18 @@ final class Clauses {
         }
         clause.time = read.expression();
         clause.end = digits.end(read.stop());
+        requireFinished(clause, index);
+    }
+
+    /** Spark's grammar takes the word of the next clause for the name of a column, if an operator is before it. */
+    private void requireFinished(Clause clause, int index) {
+        int depth = 0;
+        for (int each = index; each < words.size() && words.start(each) < clause.end; each++) {
+            depth += words.is(each, "(") ? 1 : words.is(each, ")") ? -1 : 0;
+            if (depth == 0 && NO_TIMES.contains(words.upper(each)) && OPERATORS.contains(words.upper(each - 1))) {
+                throw missing(clause, words.start(each));
+            }
+        }
     }
 
     static Refused missing(Clause clause, int position) {

@@ -35,11 +35,14 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     private static final String DATABASE = ".db";
     /** Before a snapshot's number: the table as it is now, at that snapshot. No tag has a name with a slash. */
     private static final String NOW = "now/";
+    /** System tables that have rows of the table. */
+    private static final Set<String> WITH_ROWS = Set.of("audit_log", "binlog", "ro", "row_tracking");
 
     private String name;
     private Path warehouse;
     private StoreFiles files;
     private LibraryReads reads;
+    private LakeDoor door;
     private LakeWrites writes;
 
     public LakeCatalog() {
@@ -55,6 +58,7 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
         this.name = name;
         warehouse = new Path(address);
         reads = new LibraryReads((SparkSession) SparkSession.active());
+        door = new LakeDoor(reads);
         files = new StoreFiles(reads.files(warehouse));
         writes = new LakeWrites((SparkSession) SparkSession.active(), options);
     }
@@ -110,19 +114,26 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
 
     private Table table(LakeName found, TableSchema schema, Snapshot state, String scope) {
         String snapshot = state == null ? "" : state.toJson();
-        boolean isRoot = found.isMain() && found.branch() != null;
-        return reads.table(found.path().toString(), found.branch(), schema.toString(), snapshot, null, isRoot ? "root" : scope);
+        String read = found.isAlone() ? "root" : scope;
+        door.require(found.fullName(), schema.options(), found.branch(), read);
+        return reads.table(found.path().toString(), found.branch(), schema.toString(), snapshot, null, read);
     }
 
     private Table system(LakeName found, TableSchema schema, Identifier wanted) throws NoSuchTableException {
         if (found.system().equals("savepoints")) {
             return ListedTable.savepoints(wanted.toString(), states(found));
         }
-        org.apache.paimon.table.Table listed = SystemTableLoader.load(found.system(), reads.open(found.path().toString(), found.branch(), schema.toString(), true));
+        if (WITH_ROWS.contains(found.system())) {
+            door.require(found.fullName(), schema.options(), found.branch(), "table");
+        }
+        FileStoreTable table = reads.open(found.path().toString(), found.branch(), schema.toString(), true);
+        org.apache.paimon.table.Table listed = SystemTableLoader.load(found.system(), table);
         if (listed == null) {
             throw new NoSuchTableException(wanted);
         }
-        return ListedTable.of(wanted.toString(), listed);
+        return found.system().equals("branches")
+                ? ListedTable.branches(wanted.toString(), listed, found.path(), files)
+                : ListedTable.of(wanted.toString(), listed);
     }
 
     private TableSchema newest(LakeName found) {
@@ -130,7 +141,7 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     }
 
     private LakeStates states(LakeName found) {
-        return new LakeStates(files, found.path(), found.branch(), found.database() + "." + found.table());
+        return new LakeStates(files, found.path(), found.branch(), found.fullName());
     }
 
     private SchemaManager schemas(LakeName found) {

@@ -8,9 +8,10 @@ import org.apache.spark.sql.connector.catalog.Identifier;
  *
  * @param branch the one whose files are read; null for the table's own directory
  * @param isMain whether the name means main, and not a branch by its name
+ * @param isAlone whether it means only main's own rows, without those of fallback branches
  * @param system the system table; null for the rows
  */
-record LakeName(String database, String table, Path path, String branch, boolean isMain, String system) {
+record LakeName(String database, String table, Path path, String branch, boolean isMain, boolean isAlone, String system) {
     private static final String BRANCH = "branch_";
     private static final String MAIN = "main";
 
@@ -30,13 +31,19 @@ record LakeName(String database, String table, Path path, String branch, boolean
         }
         Path path = new Path(warehouse, wanted.namespace()[0] + ".db/" + parts[0]);
         boolean isMain = named.equals(MAIN);
+        boolean isAlone = isMain && next > 1;
         String branch = isMain ? mainBranch(files, path) : named;
         Path root = branch == null ? path : new Path(path, "branch/branch-" + branch);
         if (!files.exists(new Path(root, "schema"))) {
             return null;
         }
         String system = parts.length > next ? parts[next] : null;
-        return new LakeName(wanted.namespace()[0], parts[0], path, branch, isMain, system);
+        return new LakeName(wanted.namespace()[0], parts[0], path, branch, isMain, isAlone, system);
+    }
+
+    /** The table's, without a branch. */
+    String fullName() {
+        return database + "." + table;
     }
 
     /** The branch that the main-branch file names; null if the table's own directory is main. */

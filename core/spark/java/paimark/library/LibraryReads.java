@@ -35,11 +35,11 @@ public final class LibraryReads {
     private static final SegmentsCache<Path> MANIFESTS =
             SegmentsCache.create(MemorySize.ofMebiBytes(64), Long.MAX_VALUE);
     private static final String BRANCH = "branch";
-    private static final String[] STATES = {
-        "scan.mode", "scan.snapshot-id", "scan.tag-name", "scan.version", "scan.timestamp", "scan.timestamp-millis",
-        "scan.watermark", "scan.creation-time-millis", "scan.file-creation-time-millis", "incremental-between",
-        "incremental-between-timestamp", "incremental-to-auto-tag"
-    };
+    /** Options of a table that name a state. */
+    static final List<String> STATES = List.of(
+            "scan.mode", "scan.snapshot-id", "scan.tag-name", "scan.version", "scan.timestamp", "scan.timestamp-millis",
+            "scan.watermark", "scan.creation-time-millis", "scan.file-creation-time-millis", "incremental-between",
+            "incremental-between-timestamp", "incremental-to-auto-tag");
 
     private final SparkSession session;
     private volatile FewRows current;
@@ -120,13 +120,8 @@ public final class LibraryReads {
     FileStoreTable open(String path, String branch, String schema, boolean isAlone) {
         Path place = new Path(path);
         TableSchema found = TableSchema.fromJson(schema);
-        Map<String, String> options = new HashMap<>(found.options());
-        // The statement says which state is read.
-        for (String state : STATES) {
-            options.remove(state);
-        }
+        Map<String, String> options = withoutStates(found.options());
         options.put("path", path);
-        options.remove(BRANCH);
         if (branch != null) {
             options.put(BRANCH, branch);
         }
@@ -137,6 +132,14 @@ public final class LibraryReads {
         }
         return ChainSnapshots.ordered(
                 FileStoreTableFactory.create(files(place), place, found.copy(options), CatalogEnvironment.empty()));
+    }
+
+    /** Options of a table without those that name a state or branch: the library would take that one's columns. */
+    static Map<String, String> withoutStates(Map<String, String> options) {
+        Map<String, String> left = new HashMap<>(options);
+        left.keySet().removeAll(STATES);
+        left.remove(BRANCH);
+        return left;
     }
 
     FileIO files(Path place) {

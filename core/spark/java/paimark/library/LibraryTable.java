@@ -75,6 +75,18 @@ public final class LibraryTable implements SupportsRead {
         return table.partitionKeys().stream().map(FieldReference::column).map(IdentityTransform::new).toArray(Transform[]::new);
     }
 
+    /** For SHOW TBLPROPERTIES and SHOW CREATE TABLE. */
+    @Override
+    public Map<String, String> properties() {
+        Map<String, String> all = new LinkedHashMap<>(table.schema().options());
+        all.remove(CoreOptions.PATH.key());
+        all.remove(CoreOptions.BRANCH.key());
+        if (!table.primaryKeys().isEmpty()) {
+            all.put(CoreOptions.PRIMARY_KEY.key(), String.join(",", table.primaryKeys()));
+        }
+        return all;
+    }
+
     @Override
     public Set<TableCapability> capabilities() {
         return Set.of(TableCapability.BATCH_READ);

@@ -5,7 +5,9 @@ import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.TimeZone;
 import java.util.function.Supplier;
+import org.apache.paimon.fs.Path;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.table.Table;
 import org.apache.paimon.table.source.ReadBuilder;
@@ -18,9 +20,12 @@ import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** A system table, whose rows are listed where the statement is planned. */
 final class ListedTable implements SupportsRead {
+    private static final String BRANCH = "branch-";
+
     private final String name;
     private final StructType columns;
     private final Supplier<List<InternalRow>> rows;
@@ -34,6 +39,23 @@ final class ListedTable implements SupportsRead {
     /** One of Paimon's library. */
     static ListedTable of(String name, Table listed) {
         return new ListedTable(name, SparkTypes.declared(listed.rowType()), () -> rows(listed));
+    }
+
+    /** The columns are the library's, which looks for branches only where the table's own directory is main. */
+    static ListedTable branches(String name, Table listed, Path table, StoreFiles files) {
+        return new ListedTable(name, SparkTypes.declared(listed.rowType()), () -> {
+            List<InternalRow> found = new ArrayList<>();
+            Path all = new Path(table, "branch");
+            for (String each : files.names(all, status -> status.isDir() && status.getPath().getName().startsWith(BRANCH))) {
+                Long made = files.exists(new Path(all, each + "/schema")) ? files.time(new Path(all, each)) : null;
+                if (made != null) {
+                    long local = made + TimeZone.getDefault().getOffset(made);
+                    found.add(new GenericInternalRow(
+                            new Object[] {UTF8String.fromString(each.substring(BRANCH.length())), local * 1000}));
+                }
+            }
+            return found;
+        });
     }
 
     /** The savepoints of a root, by number. */

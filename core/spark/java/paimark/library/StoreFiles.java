@@ -62,6 +62,17 @@ final class StoreFiles {
         }
     }
 
+    /** When a folder was changed last, in milliseconds since 1970; null if there is none. */
+    Long time(Path folder) {
+        try {
+            return io.getFileStatus(folder).getModificationTime();
+        } catch (FileNotFoundException gone) {
+            return null;
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
     boolean exists(Path path) {
         try {
             return io.exists(path);

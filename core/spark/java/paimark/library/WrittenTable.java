@@ -9,6 +9,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.options.Options;
 import org.apache.paimon.schema.TableSchema;
 import org.apache.paimon.table.BucketMode;
@@ -20,6 +21,7 @@ import org.apache.paimon.types.DataTypeFamily;
 
 /** A branch of a table to which rows are written: always without compaction, and without expiry. */
 final class WrittenTable {
+    private final Configuration hadoop;
     private final FileIO files;
     private final Path place;
     private final String branch;
@@ -33,6 +35,7 @@ final class WrittenTable {
      */
     WrittenTable(Configuration hadoop, String address, String branch, String schema, Replacing replacing,
             boolean isDynamic) {
+        this.hadoop = hadoop;
         place = new Path(address);
         files = StoreFiles.reached(place, hadoop);
         this.branch = branch;
@@ -51,7 +54,7 @@ final class WrittenTable {
     }
 
     FileStoreTable at(GivenState state) {
-        return at(state, Map.of());
+        return at(place, state, Map.of());
     }
 
     /**
@@ -62,10 +65,20 @@ final class WrittenTable {
         CoreOptions named = options();
         boolean isChecked = branch != null && branch.equals(named.scanFallbackSnapshotBranch())
                 && named.scanFallbackDeltaBranch() != null;
-        return at(state, isChecked ? Map.of() : Map.of(CoreOptions.CHAIN_TABLE_ENABLED.key(), "false"));
+        Map<String, String> more = isChecked ? Map.of() : Map.of(CoreOptions.CHAIN_TABLE_ENABLED.key(), "false");
+        FileStoreTable table = at(place, state, more);
+        Path spelled = IcebergPlace.of(table);
+        return spelled == null || !isReached(spelled) ? table : at(spelled, state, more);
     }
 
-    private FileStoreTable at(GivenState state, Map<String, String> more) {
+    /** Whether its spelling leads to the same files. */
+    private boolean isReached(Path spelled) {
+        String scheme = spelled.toUri().getScheme();
+        boolean isLocal = scheme == null || scheme.equals("file");
+        return isLocal ? files instanceof LocalFileIO : hadoop.get("fs." + scheme + ".impl") != null;
+    }
+
+    private FileStoreTable at(Path place, GivenState state, Map<String, String> more) {
         Map<String, String> options = new HashMap<>(more);
         options.put(CoreOptions.PATH.key(), place.toString());
         if (branch != null) {
@@ -80,7 +93,7 @@ final class WrittenTable {
         // Python decides whether a commit is tried again.
         options.put(CoreOptions.COMMIT_MAX_RETRIES.key(), "0");
         keyOfOneBucket().ifPresent(name -> options.put(CoreOptions.BUCKET_KEY.key(), name));
-        Map<String, String> all = new HashMap<>(schema.options());
+        Map<String, String> all = LibraryReads.withoutStates(schema.options());
         all.putAll(options);
         if (options().commitStrictModeLastSafeSnapshot().orElse(0L) < 0) {
             // A committer's first commit checks nothing, and each of ours is a first one. The library looks for snapshot 0.

@@ -11,7 +11,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from paimark.core.errors import Unavailable, UsageError
-from paimark.core.storage.clouds.reach import require_endpoint, require_reachable
+from paimark.core.storage.clouds.server_check import require_endpoint, require_reachable
 from paimark.core.storage.open import open_files
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.actions.context import Context
-from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_cleanings
+from paimark.core.actions.roots.waiting import cleanings_to_stop, wait_for_cleanings
 from paimark.core.table.layout import BARRIER
 from tests.actions.acting import ORDERS, applied, codes, done, look_while_it_waits, planned
 

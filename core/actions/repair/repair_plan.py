@@ -60,7 +60,7 @@ class Example:
 
     @property
     def change(self) -> str:
-        """`order_id=7: price -1.0 -> 5.0`: from the row of now to that of then."""
+        """`order_id=7: price -1.0 -> 5.0`: from the present row to the earlier one."""
         if self.then is None or self.now is None:
             return f"{self.label}{': no row now' if self.then else ': no row then' if self.now else ''}"
         names = [each for each in {**self.now, **self.then} if self.now.get(each) != self.then.get(each)]

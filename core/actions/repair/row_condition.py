@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.compaction.survey import partition_parts
 from paimark.core.actions.repair.edits import cell_text, spark_type, why_not
-from paimark.core.errors import UsageError
+from paimark.core.actions.rewrite.spark_rewrite import QueryRefused
+from paimark.core.errors import Refused, UsageError
 from paimark.core.quoting import literal, quoted
 from paimark.core.table.definition.column_types import FRACTIONS, ColumnType, type_text
 from paimark.core.table.names import near_names
@@ -27,7 +29,7 @@ _NO_PARTITION = ("NULL", "__DEFAULT_PARTITION__")
 
 
 def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
-    """The condition. Raises `UsageError` if none is given, or what is given is none."""
+    """The condition. Raises `UsageError` if no condition is given, or an invalid one."""
     given = {name: text for name in _WAYS if (text := text_argument(arguments, name)) is not None}
     if len(given) != 1:
         named = " and ".join(f"--{name}" for name in given)
@@ -48,8 +50,40 @@ def meant_rows(schema: TableSchema, arguments: Mapping[str, object]) -> str:
     return _keys(schema, text)
 
 
+@contextmanager
+def errors_of_condition(condition: str) -> Iterator[None]:
+    """Errors of queries within it speak of the condition as a person wrote it, and not of what is around it.
+
+    It stands in the queries as `require_condition` returns it. Raises `UsageError` if it is none.
+    """
+    try:
+        yield
+    except QueryRefused as error:
+        written = condition[1:-1].rstrip()
+        if (place := _place_in(condition, error)) is None:
+            raise
+        if place >= len(written):
+            # Spark stopped at our bracket.
+            hint = "Something is missing at its end, or a word is too many."
+            raise UsageError(f"{written} is not one condition", hint) from error
+        message = f"{error.message}, at character {place + 1} of the condition"
+        raise Refused(message, error.hint) from error
+
+
+def _place_in(condition: str, error: QueryRefused) -> int | None:
+    """Where in the condition, behind its bracket, an error is; None if it is elsewhere."""
+    if error.position is None:
+        return None
+    start = error.sql.rfind(condition, 0, error.position + len(condition))
+    place = error.position - start - 1
+    return place if start >= 0 and 0 <= place < len(condition) else None
+
+
 def values_condition(schema: TableSchema, values: Mapping[str, Any]) -> str:
-    """That columns have these values, None for NULL. Raises `UsageError` for what is none of a column."""
+    """The condition that columns have these values, None for NULL.
+
+    Raises `UsageError` for an invalid value.
+    """
     kinds = {field.name: field.type for field in schema.fields}
     parts = []
     for name, value in values.items():
