@@ -120,6 +120,10 @@ class Ask(msgspec.Struct, frozen=True):
     phrase: str = ""
 
 
+# The code of an item: to make the plan, an interrupted change was recovered.
+RECOVERED = "recovered-first"
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of an action on a table. Made by reading only; `apply` checks `fingerprint` again.
 
@@ -191,6 +195,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         if self.empty or not any(each.is_grave for each in self.items):
             return Ask("none")
         return Ask("type", self.phrase or self.table)
+
+    @property
+    def unchanged(self) -> str:
+        """What a plan that is not applied has changed, as a sentence."""
+        if any(each.code == RECOVERED for each in self.items):
+            return "The interrupted change was recovered, and nothing else was changed."
+        return "Nothing was changed."
 
     @property
     def summary(self) -> str:

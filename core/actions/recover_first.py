@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Remark
-from paimark.core.actions.plan import Item, Plan
+from paimark.core.actions.plan import RECOVERED, Item, Plan
 from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age
@@ -45,7 +45,7 @@ def plan_to_apply(
     if plan.refusals or plan.empty:
         context.progress(Remark(said))
         return plan
-    return replace(plan, items=(Item("affects", said), *plan.items))
+    return replace(plan, items=(Item("affects", said, RECOVERED), *plan.items))
 
 
 def recovery(context: Context, table: TablePath) -> Recovery | None:

@@ -114,15 +114,17 @@ def require_writable(settings: Settings) -> None:
         raise Refused(*READ_ONLY)
 
 
-def require_terminal() -> None:
-    """Raises `Refused` if nobody can be asked."""
+def require_terminal(unchanged: str = "Nothing was changed.") -> None:
+    """Raises `Refused` if nobody can be asked; `unchanged` is its hint."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Refused("This needs --yes, because there is no terminal", "Nothing was changed.")
+        raise Refused("This needs --yes, because there is no terminal", unchanged)
 
 
-def confirm(phrase: str) -> None:
-    """Return when a person at a terminal types the phrase. Raises `Refused` otherwise."""
-    require_terminal()
+def confirm(plan: Plan) -> None:
+    """Return when a person has typed the phrase of the plan, if it has one. Raises `Refused` otherwise."""
+    if not (phrase := plan.ask.phrase):
+        return
+    require_terminal(plan.unchanged)
     print(clean_text(f"Type {phrase} to go on (in scripts: --yes): "), end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip() != phrase:
-        raise Refused(f"That was not {phrase}", "Nothing was changed.")
+        raise Refused(f"That was not {phrase}", plan.unchanged)

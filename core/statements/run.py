@@ -51,9 +51,7 @@ Agree = Callable[[Action, Plan], None]
 def refuse_destructive(action: Action, plan: Plan) -> None:
     """Raises `Refused` if the plan removes something, because no person was asked."""
     if plan.ask.phrase:
-        raise Refused(
-            f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", "Nothing was changed."
-        )
+        raise Refused(f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", plan.unchanged)
 
 
 @dataclass(frozen=True)

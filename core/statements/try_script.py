@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from paimark.core.actions.checks import (
@@ -239,6 +239,15 @@ class _Attempt:
         # A job committed during the checks: main can't take the branch's commits, and gets its rows.
         return self._do(step, **arguments)
 
+    @property
+    def _main(self) -> str:
+        """A sentence if main is as it was: a job may have committed, or a recovery have ended the change."""
+        with suppress(PaimarkError):
+            now = start_of(self.context.files, self.table)
+            if is_same_commit(now.head.snapshot, self.start.head.snapshot):
+                return "main is as it was. "
+        return ""
+
     @contextmanager
     def _staying(self) -> Iterator[None]:
         """Say of a failure that the branch is there."""
@@ -249,7 +258,7 @@ class _Attempt:
             self.progress(Remark(stays))
             raise
         except PaimarkError as error:
-            error.hint = f"{error.hint} main is as it was. {stays}".strip()
+            error.hint = f"{error.hint} {self._main}{stays}".strip()
             raise
         except KeyboardInterrupt:
             self.progress(Remark(f"Interrupted. {stays}"))

@@ -171,8 +171,9 @@ def test_main_moves_meanwhile(context: Context, table: TablePath, trying: Trying
     def moves() -> None:
         add(context, table, (3, 30.0))
 
-    with pytest.raises(Refused, match="moved meanwhile, and would lose its new commits"):
+    with pytest.raises(Refused, match="moved meanwhile, and would lose its new commits") as caught:
         trying(script, at="statement 2", meanwhile=moves, publish="replace")
+    assert "main is as it was" not in caught.value.hint and "Branch aside stays" in caught.value.hint
     # Without a key, what an UPDATE removed is not matched with main's rows of now.
     if table.name.startswith("keyed"):
         trying(script, at="statement 2", meanwhile=lambda: add(context, table, (4, 40.0)), name="again")

@@ -20,6 +20,7 @@ from paimark.core.actions.registry import Action
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, PaimarkError
 from paimark.core.figures import whole_seconds
+from paimark.core.storage.files import Unanswered
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.text import clean_text
 from paimark.tui.messages import LogLineAdded
@@ -272,5 +273,7 @@ def last_words(title: str, table: str, end: End | None) -> str:
     if isinstance(error, _COMPLETE):
         return f"{title}: {why}"
     if not end.is_left:
-        return f"{title} failed, and nothing was changed: {why}"
+        # A commit of rows takes no journal: nothing is left to recover, though it may be done.
+        and_nothing = "" if isinstance(error, Unanswered) else ", and nothing was changed"
+        return f"{title} failed{and_nothing}: {why}"
     return f"{title} was interrupted: {why}" + ("" if "paimark recover" in error.hint else f" {recover}")

@@ -149,8 +149,8 @@ def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptio
     # The outcome of an empty plan is its headline, which should not appear twice.
     follows = plan.empty and not options.as_json
     say_plan(plan, narrator.say, terminal_width(sys.stderr), verbose=options.verbose, headline=not follows)
-    if plan.ask.phrase and not options.yes:
-        confirm(plan.ask.phrase)
+    if not options.yes:
+        confirm(plan)
     try:
         outcome = action.apply(context, plan, narrator.step)
     except PartlyDone as error:

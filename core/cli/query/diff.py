@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -103,7 +103,7 @@ def diff(
             return
         sink: RowSink = FileResult(path) if path else PrintedDifference(options, difference)
         sql = difference.sql if path else difference.page_sql(Page())
-        rows = engine.run(sql, limit=limit, differing=difference.cancels)
+        rows = of_compared(difference, engine.run(sql, limit=limit, differing=difference.cancels))
         # The totals have reported the files that are read.
         show_events((each for each in rows if not isinstance(each, Reading)), sql, sink, narrator)
 
@@ -120,9 +120,16 @@ def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 def _totals(engine: Engine, difference: Difference, narrator: Narrator) -> Totals:
     """Exact totals of all rows; the narrator says which files are read for them."""
-    return difference.totals(
-        _rows(engine.run(difference.totals_sql, differing=difference.cancels), narrator=narrator)
-    )
+    events = engine.run(difference.totals_sql, differing=difference.cancels)
+    return difference.totals(_rows(of_compared(difference, events), narrator=narrator))
+
+
+def of_compared(difference: Difference, events: Iterable[Event]) -> Iterator[Event]:
+    """The events of a statement. Raises `Refused` if another snapshot has got the number of one compared."""
+    for event in events:
+        if isinstance(event, Reading):
+            difference.require_read(event.point)
+        yield event
 
 
 def _refuse_duplicates(engine: Engine, difference: Difference) -> None:

@@ -270,8 +270,8 @@ def _stopping(place: Numbered, narrator: Narrator, done: str) -> Iterator[None]:
 def _agree(options: GlobalOptions, narrator: Narrator, action: Action, plan: Plan) -> None:
     """Show what an action will do, and ask before an irreversible change. Raises `Refused`."""
     say_plan(plan, narrator.say, terminal_width(sys.stderr), verbose=options.verbose)
-    if plan.ask.phrase and not options.yes:
-        confirm(plan.ask.phrase)
+    if not options.yes:
+        confirm(plan)
     if "statement" in plan.arguments:
         narrator.wait("Starting Spark")
 

@@ -85,6 +85,9 @@ def test_the_command_says_it_and_a_dry_run_changes_nothing(
     command = ("rename-tag", "shop.orders", "--name", "v2", "--to", "two", "--warehouse", warehouse)
     Paimark(capsys)(*command, "--dry-run")
     assert contents(warehouse / "shop.db/orders") == before
-    ran = Paimark(capsys)(*command, "--yes")
-    assert ran.code == 0 and "create-branch, cut off" in ran.err
+    refused = Paimark(capsys)(*command)
+    assert refused.code == 1 and "Nothing was changed" not in refused.err
+    assert "The interrupted change was recovered, and nothing else was changed." in refused.err
+    assert "create-branch, cut off" in refused.err
+    assert Paimark(capsys)(*command, "--yes").code == 0
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["two"]

@@ -11,7 +11,15 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from paimark.core.cli.query.diff import of_compared
+from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Reading
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.records import Point, point_of
+from paimark.core.travel.diff.diff import make_difference
+from paimark.core.travel.requested_version import RequestedVersion
+from tests.actions.acting import ORDERS
 from tests.cli.command import Paimark
 from tests.cli.shared_engine import share
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -159,6 +167,18 @@ def test_columns_that_came_went_or_were_renamed_are_said(diff: Paimark, differin
         assert back.rows[1]["old"]["title"] == HOSTILE
     finally:
         later.unlink()
+
+
+def test_another_snapshot_that_got_the_number_meanwhile_is_refused(warehouse: Path) -> None:
+    difference = make_difference(
+        LocalFiles(str(warehouse)), ORDERS, RequestedVersion(None, "4"), RequestedVersion(None, "5")
+    )
+    assert difference.new.snapshot is not None
+    as_compared = Reading("shop.orders", "snapshot.5", "native", point=point_of(difference.new.snapshot))
+    other = msgspec.structs.replace(as_compared, point=Point(id=5, delta_manifest_list="of another"))
+    assert [*of_compared(difference, [as_compared])] == [as_compared]
+    with pytest.raises(Refused, match=r"snapshot\.5 of shop\.orders is another version by now"):
+        [*of_compared(difference, [other])]
 
 
 def test_what_is_not_there_is_said_before_spark_starts(diff: Paimark) -> None:

@@ -16,9 +16,9 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.registry import action
 from paimark.core.config import Settings
 from paimark.core.errors import Unavailable
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Files, Unanswered
 from paimark.tui.session import Session
-from paimark.tui.work.running_change import RunningChange, end_changes
+from paimark.tui.work.running_change import End, RunningChange, end_changes, last_words
 from tests.actions.acting import ORDERS, context_on, done, planned
 from tests.actions.taking_over import add, branched
 from tests.cli.query.test_sql import below
@@ -73,6 +73,12 @@ async def test_a_change_that_failed_past_its_point_of_no_return_is_for_recover(w
             "Run `paimark recover shop.orders` to go on."
         )
         assert not planned(context_on(warehouse), "recover").empty
+
+
+def test_a_commit_that_got_no_answer_may_be_done() -> None:
+    end = End(error=Unanswered("The engine ended", "Look at the rows."))
+    said = last_words("compact shop.orders", "shop.orders", end)
+    assert said == "compact shop.orders failed: The engine ended. Look at the rows."
 
 
 async def test_a_change_that_was_refused_left_nothing_to_recover(warehouse: Path) -> None:
