@@ -37,6 +37,7 @@ from paimark.core.travel.statements.refused import (
     unsupported,
 )
 from paimark.core.travel.statements.tables import is_of_database, is_of_table, read_database_statement
+from paimark.core.travel.statements.views import require_no_view
 
 if TYPE_CHECKING:
     from paimark.core.statements.row_statement import RowStatement
@@ -229,6 +230,7 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
+        require_no_view(statement, engine.views)
         called, rows_written = action_call(statement, database)
         settings = engine.settings
         context = context_of(settings, lambda: engine)
