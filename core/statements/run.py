@@ -36,6 +36,7 @@ from paimark.core.travel.statements.refused import (
     unsupported,
 )
 from paimark.core.travel.statements.tables import is_of_database, is_of_table, read_database_statement
+from paimark.core.travel.statements.views import require_no_view
 
 if TYPE_CHECKING:
     from paimark.core.statements.row_statement import RowStatement
@@ -234,6 +235,7 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
+        require_no_view(statement, engine.views)
         called, rows_written = action_call(statement, database)
         context = dataclasses.replace(context, note=mode.note or context.note)
         position = called.table_position

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from paimark.core.spark.client.client import Engine
     from paimark.core.spark.protocol import Event
     from paimark.core.travel.parse.statement import Statement
+    from paimark.core.travel.statements.views import Views
     from paimark.tui.theme import Line
 
 
@@ -91,6 +92,10 @@ class EngineRoom:
                 yield
         finally:
             self._may_start.set()
+
+    @property
+    def views(self) -> Views:
+        return {} if self._engine is None else self._engine.views
 
     def current_database(self, given: str | None) -> str | None:
         """The database that a USE has chosen, else `given`."""
