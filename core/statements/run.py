@@ -235,7 +235,8 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
-        require_no_view(statement, engine.views)
+        assert context.engine is not None
+        require_no_view(statement, context.engine().views)
         called, rows_written = action_call(statement, database)
         context = dataclasses.replace(context, note=mode.note or context.note)
         position = called.table_position
