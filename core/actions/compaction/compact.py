@@ -23,7 +23,7 @@ from paimark.core.actions.said import may_be_overwritten, nothing_lost, outrun, 
 from paimark.core.errors import Cancelled, FileMissing, Outrun, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
-from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
+from paimark.core.spark.launch.jars import has_library, no_library
 from paimark.core.spark.protocol import Analyze, Compact, Repair, TaskResult
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
@@ -180,7 +180,7 @@ def _replaced(files: Files, table: TablePath, made: Snapshot) -> tuple[_Counted,
 def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
     name = found.root.table.full_name
     if not has_library(context.options):
-        yield Refusal(*NO_LIBRARY)
+        yield Refusal(*no_library())
     if is_on(found.schema.options, "clustering.incremental"):
         yield Refusal(f"{name} is clustered as it grows, and files joined here would lose that", kinds.HINT)
     is_tracked = is_on(found.schema.options, "row-tracking.enabled")

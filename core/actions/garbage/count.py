@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from paimark.core.actions.context import with_progress
 from paimark.core.actions.garbage.reachability import Metadata, Progress
@@ -171,8 +172,9 @@ class Tally:
         """The paths of those that Iceberg metadata names: only stock commits move it on."""
         if not data:
             return set()
-        names = {path.rpartition("/")[2] for path in data}
-        found = needed_files(self._files, self._table, lambda address: address.rpartition("/")[2] in names)
+        # Few tables have such metadata, and the names of a large count take memory.
+        names = cache(lambda: {path.rpartition("/")[2] for path in data})
+        found = needed_files(self._files, self._table, lambda address: address.rpartition("/")[2] in names())
         return {path for path in data if path.rpartition("/")[2] in found.needed}
 
     def _add(self, references: Sequence[Reference]) -> None:

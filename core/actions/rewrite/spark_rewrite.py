@@ -28,7 +28,7 @@ from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Re
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.launch.jars import NO_LIBRARY, has_library
+from paimark.core.spark.launch.jars import has_library, no_library
 from paimark.core.spark.protocol import (
     ActionTask,
     Ask,
@@ -167,7 +167,7 @@ def no_rows(start: RewriteBase) -> QueryRows:
 def writing_refusals(table: TablePath, schema: TableSchema, options: Mapping[str, str]) -> list[Refusal]:
     """Why no rows can be written to the table; `options` of the catalog."""
     refusals = _said(table, kinds.refusals(schema))
-    return refusals if has_library(options) else [Refusal(*NO_LIBRARY), *refusals]
+    return refusals if has_library(options) else [Refusal(*no_library()), *refusals]
 
 
 def _said(table: TablePath, refusals: Iterable[kinds.WriteRefusal]) -> list[Refusal]:

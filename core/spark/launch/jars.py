@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from paimark.core.errors import Unavailable
+from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.redaction import redacted
 from paimark.core.spark.java.sources import JAR, is_whole
 from paimark.core.spark.launch.home import SparkHome, find_spark
@@ -18,9 +19,27 @@ from paimark.core.storage.known_options import PAIMON_JAR
 _PAIMON = re.compile(r"paimon-(?:bundle|spark-[0-9.]+_[0-9.]+|spark-[0-9.]+)-([0-9][^/]*)\.jar")
 
 _OLDEST = (1, 4)
-FETCH = "Run `paimark jars fetch paimon`."
-NO_LIBRARY = ("Rows are written by Paimon's own library, and Spark has none here", FETCH)
-LIBRARY_MISSING = ("Paimon's library is not here", FETCH)
+_FETCH = "Run `paimark jars fetch paimon`."
+
+
+def fetch_hint() -> str:
+    """How to get the library: to fetch it is of no use where Spark itself brings an older one."""
+    with suppress(PaimarkError):
+        for jar in find_spark().jars:
+            if (match := _PAIMON.fullmatch(jar.name)) and is_too_old(match[1]):
+                newer = f"one of {_OLDEST[0]}.{_OLDEST[1]} or newer"
+                return f"Spark's own {jar.name} is too old: put {newer} in its place, in {jar.parent}."
+    return _FETCH
+
+
+def no_library() -> tuple[str, str]:
+    """The message and hint for a write without the library."""
+    return "Rows are written by Paimon's own library, and Spark has none here", fetch_hint()
+
+
+def library_missing() -> tuple[str, str]:
+    """The message and hint for a question to the library that is not there."""
+    return "Paimon's library is not here", fetch_hint()
 
 
 def engine_jar() -> Path:

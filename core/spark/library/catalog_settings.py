@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.redaction import redacted, shown_value
 from paimark.core.spark.launch.home import find_spark
-from paimark.core.spark.launch.jars import LIBRARY_MISSING, engine_jar, is_too_old, paimon_jar
+from paimark.core.spark.launch.jars import engine_jar, is_too_old, library_missing, paimon_jar
 from paimark.core.spark.stores.launching import client_jars
 from paimark.core.spark.stores.settings import anybodys_address, place_settings, store_of
 from paimark.core.storage.known_options import PAIMON_JAR
@@ -56,5 +56,5 @@ def jars_to_give(options: Mapping[str, str]) -> str:
     """The value of `spark.jars`. Raises `Unavailable` without Paimon's library."""
     jars, release = paimon_jar(find_spark(), options)
     if not release or is_too_old(release):
-        raise Unavailable(*LIBRARY_MISSING)
+        raise Unavailable(*library_missing())
     return ",".join(map(str, (engine_jar(), *jars)))

@@ -17,7 +17,7 @@ from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
 from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
 from paimark.core.spark.java.objects import has_library, new_instance
-from paimark.core.spark.launch.jars import FETCH
+from paimark.core.spark.launch.jars import fetch_hint
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
@@ -67,7 +67,7 @@ class LibraryReads:
         """Raises `Refused` and `Unavailable` unless it can read the table. `why` tells why it has to."""
         if not self.is_there:
             needs = f"{scan.name} is read by Paimon's own library{why and f' ({why})'}"
-            raise Refused(f"{needs}, and Spark has none here", FETCH)
+            raise Refused(f"{needs}, and Spark has none here", fetch_hint())
         if lacking := self.lacks(scan):
             raise Refused(
                 f"{scan.name} has the option {lacking}, which Paimon's library here is too old to know",

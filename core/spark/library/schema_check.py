@@ -18,7 +18,7 @@ import msgspec
 
 from paimark.core.errors import PaimarkError, StatementFailed, Unavailable
 from paimark.core.spark.launch.home import find_spark
-from paimark.core.spark.launch.jars import LIBRARY_MISSING, engine_jar, is_too_old, paimon_jar
+from paimark.core.spark.launch.jars import engine_jar, is_too_old, library_missing, paimon_jar
 from paimark.core.spark.launch.java import Java, find_java
 from paimark.core.table.records import TableSchema
 
@@ -80,7 +80,7 @@ def _java(options: Mapping[str, str], wanted: tuple[str, ...]) -> _Program:
     spark = find_spark()
     jars, release = paimon_jar(spark, options)
     if not release or is_too_old(release):
-        raise Unavailable(*LIBRARY_MISSING)
+        raise Unavailable(*library_missing())
     beside = tuple(jar for jar in spark.jars if jar.name.startswith(wanted))
     return _Program(find_java(), (engine_jar(), *jars), beside)
 

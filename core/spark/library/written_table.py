@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.java.objects import has_library, new_instance
-from paimark.core.spark.launch.jars import NO_LIBRARY
+from paimark.core.spark.launch.jars import no_library
 from paimark.core.spark.stores.access import HadoopStores, innermost
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
@@ -31,7 +31,7 @@ class WrittenTables:
     def require_reached(self, target: WriteTarget) -> None:
         """Raises `Refused` if the library is not loaded, or does not reach the store."""
         if not has_library(self.session, "TableWrite"):
-            raise Refused(*NO_LIBRARY)
+            raise Refused(*no_library())
         try:
             # A file: HDFS refuses to open a directory.
             schema = f"{target.root.schemas}/schema-{target.table_schema.id}"

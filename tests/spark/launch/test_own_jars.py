@@ -107,6 +107,21 @@ def test_a_library_that_is_too_old_is_refused(tmp_path: Path) -> None:
         jars.paimon_jar(find_spark(), {"paimon.jar": str(old)})
 
 
+def test_what_spark_itself_brings_is_told_where_it_is_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stays first: to fetch another one is of no use."""
+    assert jars.no_library()[1] == "Run `paimark jars fetch paimon`."
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars/paimon-bundle-1.0.1.jar").touch()
+    monkeypatch.setattr(jars, "find_spark", lambda: SparkHome(tmp_path, tmp_path))
+    assert jars.no_library()[1] == jars.library_missing()[1]
+    assert jars.no_library()[1] == (
+        "Spark's own paimon-bundle-1.0.1.jar is too old: put one of 1.4 or newer in its place, in "
+        f"{tmp_path / 'jars'}."
+    )
+
+
 @pytest.fixture(scope="module")
 def bare(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """An engine without the library, the first of a user who has no archive of Java's classes.

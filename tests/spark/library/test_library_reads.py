@@ -14,7 +14,7 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table
 from paimark.core.travel.diff.diff import make_difference
@@ -67,7 +67,7 @@ def test_early_days_of_orc_files_are_found(engine: Engine, engine_warehouse: Pat
         assert found(engine, f"SELECT d FROM {table} WHERE d = DATE'{day}'") == [[day]]
     assert found(engine, f"SELECT d FROM {table} WHERE d < DATE'1582-10-05'") == [[days[0]], [days[1]]]
     gone = f"DELETE FROM {table} WHERE d = DATE'0001-01-01'"
-    *_, end = run_statement(engine, gone, call=CallMode(agree=lambda action, plan: None))
+    *_, end = run_statement(context_for(engine), gone, call=CallMode(agree=lambda action, plan: None))
     assert isinstance(end, Finished), end
     assert found(engine, f"SELECT d FROM {table}") == [[days[2]], [days[1]]]
 
