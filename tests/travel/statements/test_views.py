@@ -7,7 +7,7 @@ import pytest
 from paimark.core.errors import StatementFailed
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import run_statement
+from paimark.core.statements.run import context_for, run_statement
 from paimark.core.statements.script import read_script, require_allowed
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.views import Views, require_no_view, views_after
@@ -69,7 +69,7 @@ def test_a_script_is_refused_before_it_runs() -> None:
 
 def test_a_session_remembers_its_views_until_they_are_dropped(engine: Engine) -> None:
     def end(text: str) -> Finished | Failed:
-        last = [*run_statement(engine, text)][-1]
+        last = [*run_statement(context_for(engine), text)][-1]
         assert isinstance(last, Finished | Failed)
         return last
 
