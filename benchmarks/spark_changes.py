@@ -27,7 +27,7 @@ from benchmarks.peers.library import Library
 from benchmarks.spark_scans import Sides, new_copies, shared_arguments, sides_of
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 
 TABLE = "six_runs"
 _RUNS = 6
@@ -55,7 +55,7 @@ def write_table(library: Library, warehouse: Path, rows: int) -> None:
 
 
 def change(engine: Engine, sql: str, *, asks: bool) -> None:
-    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None, asks=asks)):
+    for event in run_statement(context_for(engine), sql, call=CallMode(lambda action, plan: None, asks=asks)):
         if isinstance(event, Failed):
             raise SystemExit(f"{sql}: {event.message} {event.hint}")
 

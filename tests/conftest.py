@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from paimark.core.spark.launch.session_settings import WARM_UP
+from tests.copying import copied
 from tests.interop.judge_fixture import judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse, mortal
@@ -150,6 +150,4 @@ def warehouse_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def warehouse(warehouse_template: Path, tmp_path: Path) -> Path:
     """A private copy of the template: tests may change it."""
-    path = tmp_path / "warehouse"
-    shutil.copytree(warehouse_template, path)
-    return path
+    return copied(warehouse_template, tmp_path / "warehouse")

@@ -114,7 +114,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         self.browse = BrowseScreen(session, opening, self.log_lines)
 
     def exit(self, *how: Any, **else_how: Any) -> None:
-        keep_quiet(self._driver)
+        keep_quiet(self.driver)
         super().exit(*how, **else_how)
 
     def get_default_screen(self) -> Screen[None]:
@@ -242,8 +242,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
         if sequence is None:
             self.say("Too much to copy through a terminal: 74 kB is the most", "warn")
             return
-        if self._driver is not None:
-            self._driver.write(sequence)
+        if self.driver is not None:
+            self.driver.write(sequence)
         self.say(f"Sent to terminal: {cut(event.text, 40)}", "good")
 
     def note(self, text: str, ink: str = "") -> None:
@@ -351,8 +351,8 @@ class Console(TakesMouse, SparingApp, StyledApp):
         self.exit()
 
     def action_mouse(self) -> None:
-        if self._driver is not None:
-            is_on = toggle(self._driver)
+        if self.driver is not None:
+            is_on = toggle(self.driver)
             self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:

@@ -91,12 +91,10 @@ class Session:
     def read_only(self) -> bool:
         return self.settings.read_only
 
-    @cached_property
+    @property
     def context(self) -> Context:
-        """The context of actions. For threads: it may read the store."""
-        from paimark.core.actions.context import context_of
-
-        return context_of(self.settings, lambda: self.room.engine)
+        """The context of actions and statements. For threads: it may read the store."""
+        return self.room.context
 
     @property
     def name(self) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from paimark.core.errors import UsageError, hints_in_messages
+from paimark.core.errors import Refused, UsageError, hints_in_messages
 from paimark.core.spark.datasource.options import (
     BATCH,
     DOOR,
@@ -80,7 +80,9 @@ class PaimarkSource(DataSource):
     @hints_in_messages()
     def reader(self, schema: StructType) -> PaimarkReader:
         self._require_rows()
-        return PaimarkReader(_looked_up(self.options, is_for_rows=True), schema)
+        scan = _looked_up(self.options, is_for_rows=True)
+        _require_columns(scan, schema)
+        return PaimarkReader(scan, schema)
 
     @hints_in_messages()
     def streamReader(self, schema: StructType) -> PaimarkStreamReader:
@@ -133,6 +135,13 @@ def has_java_source() -> bool:
         return has_classes(context._jvm, _JAVA)
     session = SparkSession.getActiveSession()
     return session is not None and JAR.name in str(session.conf.get("spark.jars", ""))
+
+
+def _require_columns(scan: Scan, schema: StructType) -> None:
+    """Raises `Refused` for columns that the table has not, or has lost since it was loaded."""
+    known = {field.name for field in scan.table_schema.fields}
+    if lacking := [name for name in schema.names if name not in known]:
+        raise Refused(f"{scan.name} has no column {', '.join(lacking)}", "Load it again.")
 
 
 def _looked_up(options: Mapping[str, str], *, is_for_rows: bool, by_library: bool = False) -> Scan:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from paimark.core.actions.context import Progress, context_of
+from paimark.core.actions.context import Context, Progress, context_of
 from paimark.core.actions.plan import Plan, raise_first, undone_by
 from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError, Refused, StatementFailed
@@ -23,7 +23,6 @@ from paimark.core.statements.call import ActionCall, action_of_call
 from paimark.core.statements.dialects import IN_SQL
 from paimark.core.statements.listing.answer import Listing, events, read_listing
 from paimark.core.storage.files import Files
-from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import table_exists
 from paimark.core.table.lineage.notes import Note
 from paimark.core.travel.parse.sql import message_of, read_statement
@@ -37,6 +36,7 @@ from paimark.core.travel.statements.refused import (
     unsupported,
 )
 from paimark.core.travel.statements.tables import is_of_database, is_of_table, read_database_statement
+from paimark.core.travel.statements.views import require_no_view
 
 if TYPE_CHECKING:
     from paimark.core.statements.row_statement import RowStatement
@@ -69,8 +69,13 @@ class CallMode:
     asks: bool = True
 
 
+def context_for(engine: Engine) -> Context:
+    """The context of the statements that an engine runs: it opens the store once for all of them."""
+    return context_of(engine.settings, lambda: engine)
+
+
 def run_statement(
-    engine: Engine,
+    context: Context,
     sql: str | Statement,
     *,
     database: str | None = None,
@@ -79,7 +84,7 @@ def run_statement(
 ) -> Generator[Event]:
     """Run a statement or its text, and yield events as `Engine.run`. Starts Spark only if it is needed.
 
-    An action gives one row, its result; no event at all in a dry run.
+    The context has an engine. An action gives one row, its result; no event at all in a dry run.
     """
     try:
         statement = sql if isinstance(sql, Statement) else read_statement(sql)
@@ -87,29 +92,30 @@ def run_statement(
     except PaimarkError as error:
         yield Failed.of(error)
         return
+    assert context.engine is not None
+    engine = context.engine()
     current = engine.current_database(database)
     if statement.kind == "ask":
         # Imported here, as it is seldom needed, and the console's first frame never needs it.
         from paimark.core.statements.questions.answers import answers
 
-        yield from answers(engine, statement, current, limit, (call or CallMode()).tell)
+        yield from answers(context, statement, current, limit, (call or CallMode()).tell)
     elif is_of_database(statement):
         from paimark.core.statements import tables
 
-        yield from tables.database_events(engine, statement, (call or CallMode()).tell)
+        yield from tables.database_events(context, statement, (call or CallMode()).tell)
     elif is_action(statement):
-        yield from _run_action(engine, statement, current, limit, call or CallMode())
+        yield from _run_action(context, statement, current, limit, call or CallMode())
     else:
         if (
             engine.begins_anew
-            and (answer := _answer_without_spark(engine, statement, current, limit)) is not None
+            and (answer := _answer_without_spark(context, statement, current, limit)) is not None
         ):
             yield from answer
             return
         if engine.state in _ASLEEP:
             try:
-                settings = engine.settings
-                require_versions(open_files(settings.warehouse, settings.options), statement, current)
+                require_versions(context.files, statement, current)
             except PaimarkError as error:
                 # Reported before Spark starts, which may take half a minute.
                 yield Failed.of(error)
@@ -137,22 +143,22 @@ def require_runnable(statement: Statement) -> None:
 
 
 def _answer_without_spark(
-    engine: Engine, statement: Statement, database: str | None, limit: int | None
+    context: Context, statement: Statement, database: str | None, limit: int | None
 ) -> Iterator[Event] | None:
     """The events of a plain selection of a system table; None for a statement that needs Spark."""
+    assert context.engine is not None
     listing = read_listing(statement)
-    zone = start_zone(engine.settings) if listing is not None and listing.has_times else "UTC"
+    zone = start_zone(context.engine().settings) if listing is not None and listing.has_times else "UTC"
     if listing is None or zone is None:
         return None
-    return _listing_events(engine, listing, database, limit, zone)
+    return _listing_events(context.files, listing, database, limit, zone)
 
 
 def _listing_events(
-    engine: Engine, listing: Listing, database: str | None, limit: int | None, zone: str
+    files: Files, listing: Listing, database: str | None, limit: int | None, zone: str
 ) -> Iterator[Event]:
     began = time.monotonic()
     try:
-        files = open_files(engine.settings.warehouse, engine.settings.options)
         for event in events(files, listing, database, limit, zone):
             is_end = isinstance(event, Finished)
             yield replace(event, seconds=time.monotonic() - began) if is_end else event
@@ -219,7 +225,7 @@ def _action_call(statement: Statement, database: str | None) -> tuple[ActionCall
 
 
 def _run_action(
-    engine: Engine,
+    context: Context,
     statement: Statement,
     database: str | None,
     limit: int | None,
@@ -229,9 +235,9 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
+        assert context.engine is not None
+        require_no_view(statement, context.engine().views)
         called, rows_written = action_call(statement, database)
-        settings = engine.settings
-        context = context_of(settings, lambda: engine)
         context = dataclasses.replace(context, note=mode.note or context.note)
         position = called.table_position
         if called.condition and (nothing := _nothing_to_do(context.files, called)):

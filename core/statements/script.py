@@ -14,6 +14,7 @@ from paimark.core.statements.call import ActionCall
 from paimark.core.statements.run import action_call, is_action, require_runnable
 from paimark.core.travel.parse.sql import read_statement, statements_of
 from paimark.core.travel.parse.statement import Statement
+from paimark.core.travel.statements.views import Views, require_no_view, views_after
 
 # Stands for a database that an earlier statement chooses.
 _CHOSEN = "chosen"
@@ -65,13 +66,16 @@ def require_allowed(script: Sequence[ScriptStatement], database: str | None, req
 
     `database` is the current one. If there is only one statement, its own run checks what `require` does not.
     """
+    views: Views = {}
     for each in script:
         statement, called = each.statement, None
         with naming(each.place, _nothing_ran(each.place)):
             if each.place.count > 1:
                 require_runnable(statement)
+                require_no_view(statement, views)
                 called = action_call(statement, database)[0] if is_action(statement) else None
             require(statement, called)
+        views = views_after(views, statement)
         if statement.tokens and statement.tokens[0].upper == "USE":
             database = _CHOSEN
 

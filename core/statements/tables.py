@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from paimark.core.actions.context import Context, Progress, Remark, open_context
+from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Outcome, Plan, Step, raise_first
 from paimark.core.actions.registry import Action, action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
@@ -21,7 +21,6 @@ from paimark.core.actions.tables.create_table import CreateTable
 from paimark.core.errors import PaimarkError, StatementFailed, failing_at
 from paimark.core.quoting import quoted
 from paimark.core.spark.arrow import read_batch
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Run
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.insert import Inserts, action_of_insert
@@ -159,20 +158,19 @@ def action_of_alter(statement: Statement, database: str | None = None) -> Action
     return ActionCall(action(ACTION), table, arguments, position, alter.table_position)
 
 
-def database_events(engine: Engine, statement: Statement, tell: Progress) -> Iterator[Event]:
+def database_events(context: Context, statement: Statement, tell: Progress) -> Iterator[Event]:
     began, read = time.monotonic(), None
     try:
         read = read_database_statement(statement)
-        message = _change_database(engine, read, tell)
+        message = _change_database(context, read, tell)
     except PaimarkError as error:
         yield Failed.of(error, read.position if read else None)
     else:
         yield Finished(0, False, time.monotonic() - began, message)
 
 
-def _change_database(engine: Engine, read: DatabaseStatement, tell: Progress) -> str:
-    settings, name = engine.settings, read.name
-    context = open_context(settings.warehouse, settings.options, settings.read_only)
+def _change_database(context: Context, read: DatabaseStatement, tell: Progress) -> str:
+    name = read.name
     is_there = databases.exists(context, name)
     if read.is_lenient and is_there == (read.kind == "create"):
         return (

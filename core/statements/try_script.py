@@ -31,7 +31,6 @@ from paimark.core.actions.row_checks.checking import verdict, version_to_check
 from paimark.core.errors import PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.figures import counted
 from paimark.core.quoting import quoted, shell_line
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
 from paimark.core.statements.call import TRY
 from paimark.core.statements.run import CallMode, action_call, is_action, require_runnable, run_statement
@@ -122,7 +121,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_unmoved(table, plan, start.fingerprint)
     with engine_of(context) as engine:
         attempt = _Attempt(dataclasses.replace(context, engine=lambda: engine), table, plan, start, progress)
-        return attempt.outcome(engine)
+        return attempt.outcome()
 
 
 @dataclasses.dataclass
@@ -133,7 +132,7 @@ class _Attempt:
     start: RewriteBase
     progress: Progress
 
-    def outcome(self, engine: Engine) -> Outcome:
+    def outcome(self) -> Outcome:
         arguments, name = self.plan.arguments, self.name
         file = str(arguments["file"])
         text = as_text(read_named(file), file)
@@ -144,7 +143,7 @@ class _Attempt:
             raise Refused("The script or its checks changed since the plan was made", "Make a new plan.")
         self._do("create-branch", name=name, snapshot=self.start.head.snapshot.id)
         with self._staying():
-            head = self._run(engine, script)
+            head = self._run(script)
             done, results = self._publish(head)
         said = f"{counted(len(script), 'statement')}" + (f", {checks_said(results)}" if results else "")
         snapshot = head if done is None else done.result.get("snapshot_id")
@@ -177,14 +176,14 @@ class _Attempt:
     def _drop(self) -> str:
         return shell_line(["paimark", "delete-branch", self.table.word, "--name", self.name])
 
-    def _run(self, engine: Engine, script: Sequence[ScriptStatement]) -> int:
+    def _run(self, script: Sequence[ScriptStatement]) -> int:
         """The branch's newest snapshot after it."""
         newest = self.start.head.snapshot
         for each in script:
             self.progress(each.place.label or "the statement")
             mode = CallMode(lambda called, plan: None, self.progress, note=self.context.note, asks=False)
             with naming(each.place, each.place.rest()):
-                for event in run_statement(engine, each.statement, call=mode):
+                for event in run_statement(self.context, each.statement, call=mode):
                     if isinstance(event, Failed):
                         raise event.error()
             newest = self._gone_on(newest)

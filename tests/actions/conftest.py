@@ -12,6 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.spark.client.client import Engine
 from tests.actions.acting import context_on
 from tests.actions.declared.catalogue import at_work
+from tests.copying import copied
 
 
 @pytest.fixture
@@ -30,9 +31,7 @@ def _at_work(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def warehouse_at_work(_at_work: Path, tmp_path: Path) -> Path:
     """Like `warehouse`, with all that the catalogue of actions needs."""
-    path = tmp_path / "warehouse"
-    shutil.copytree(_at_work, path)
-    return path
+    return copied(_at_work, tmp_path / "warehouse")
 
 
 @pytest.fixture

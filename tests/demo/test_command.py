@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paimark.core.cli.demo import STORY
-from tests.cli.command import Paimark, program
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Event
+from tests.cli.command import CommandResult, Paimark, program
+from tests.cli.shared_engine import Shared
 
 
 def test_a_demo_that_is_not_opened_says_where_it_is_and_what_to_try(
@@ -91,11 +96,30 @@ def test_another_directory_is_refused(paimark: Paimark, warehouse: Path) -> None
     assert paimark("tables", "--warehouse", warehouse).code == 0
 
 
-def test_without_a_terminal_the_tour_makes_a_savepoint_and_reads_it_back_with_spark(tmp_path: Path) -> None:
-    ran = program("demo", tmp_path / "demo", environment={"XDG_STATE_HOME": str(tmp_path)})
+@pytest.mark.long
+def test_the_tour_starts_a_spark(tmp_path: Path) -> None:
+    made_the_tour(program("demo", tmp_path / "demo", environment={"XDG_STATE_HOME": str(tmp_path)}))
+
+
+def test_without_a_terminal_the_tour_makes_a_savepoint_and_reads_it_back_with_spark(
+    paimark: Paimark, engine: Engine, engine_warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The suite's, in whose warehouse the demo's database has another name."""
+    place = tmp_path / "demo"
+
+    class There(Shared):
+        def run(self, sql: str, **given: Any) -> Iterator[Event]:
+            shutil.copytree(place / "shop.db", engine_warehouse / "toured.db")
+            return super().run(sql.replace("shop.", "toured."), **given)
+
+    monkeypatch.setattr("paimark.core.cli.query.answering.Engine", lambda *given: There(engine))
+    made_the_tour(paimark("demo", place))
+
+
+def made_the_tour(ran: CommandResult) -> None:
     assert ran.code == 0, ran.err
     assert "$ paimark create-savepoint shop.orders" in ran.err
-    assert "shop.orders: savepoint.2" in ran.err
+    assert "orders: savepoint.2" in ran.err
     assert "Saved snapshot 18 of shop.orders as savepoint 2" in ran.out
     rows = [line.split() for line in ran.out.splitlines() if line.strip()[:1].isdigit()][1:]
     assert len(rows) == 10

@@ -1,7 +1,8 @@
 """`make tables`: write the tables in docs/ that are made from the code.
 
-Those of fields in table-format.md are made from the comments on the fields of records, that of packages in
-architecture.md from their docstrings, and that of JSON in configuration.md from what commands print.
+Those of fields in table-format.md are made from the comments on the fields of records. That of packages in
+architecture.md is made from their docstrings, that of actions in guide.md from their declarations, and that
+of JSON in configuration.md from what commands print.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import msgspec
 from paimark.core.actions.change.driver import CHANGES, change_named
 from paimark.core.actions.change.journal import Journal, JournalEntry
 from paimark.core.actions.change.owner import Owner
+from paimark.core.actions.declared.declaration import Declaration
+from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.merge.history import MergeEvent
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, Taken
 from paimark.core.actions.roots.savepoint_claim import Claim
@@ -49,7 +52,7 @@ from paimark.core.table.system_tables import system_table
 
 _CHECKOUT = Path(__file__).parents[2]
 FORMAT, ARCHITECTURE = _CHECKOUT / "docs/table-format.md", _CHECKOUT / "docs/architecture.md"
-CONFIGURATION = _CHECKOUT / "docs/configuration.md"
+CONFIGURATION, GUIDE = _CHECKOUT / "docs/configuration.md", _CHECKOUT / "docs/guide.md"
 EDITS = (Edits, MainEdit, MovedRoot, RowsEdit, HistoryEdit, MadeEdit, SchemaEdit)
 _KINDS: tuple[type[msgspec.Struct], ...] = (
     *(
@@ -91,6 +94,7 @@ _TYPES |= {"Dict": "object", "Struct": "object", "List": "array", "VarTuple": "a
 _TABLE = re.compile(r"(?<=^<!-- fields: )(.*)( -->\n\n)(?:(?:\|.*\n)+(?:\n|\Z))?", re.M)
 _PACKAGES = re.compile(r"^<!-- packages -->\n\n(?:\|.*\n)*", re.M)
 _JSON = re.compile(r"^<!-- json -->\n\n(?:(?:\|.*\n)+\n)?", re.M)
+_ACTIONS = re.compile(r"^<!-- actions -->\n\n(?:(?:\|.*\n)+\n)?", re.M)
 _HEAD = "| field | type | default | meaning |\n|---|---|---|---|\n"
 
 
@@ -148,6 +152,26 @@ def with_json(page: str) -> str:
     }
     rows = "".join(f"| `{name}` | {', '.join(fields)} |\n" for name, fields in lists.items())
     return _JSON.sub(lambda _: f"<!-- json -->\n\n| command | fields |\n|---|---|\n{rows}\n", page)
+
+
+def with_actions(page: str) -> str:
+    """The page with every action as it is declared: what it does, its options, its key."""
+    rows = "".join(
+        f"| `{each.name}` | {each.summary} {each.more}".rstrip() + f" | {_options(each)} | {_key(each)} |\n"
+        for each in DECLARED.values()
+    )
+    head = "<!-- actions -->\n\n| action | what it does | options | key |\n|---|---|---|---|\n"
+    return _ACTIONS.sub(lambda _: f"{head}{rows}\n", page)
+
+
+def _options(action: Declaration) -> str:
+    """First those that it needs; the others in brackets."""
+    given = sorted(action.arguments, key=lambda each: not each.required)
+    return ", ".join(f"`{each.option}`" if each.required else f"[`{each.option}`]" for each in given)
+
+
+def _key(action: Declaration) -> str:
+    return f"`{action.key.key}`" if action.key else ""
 
 
 def _inits(top: Path) -> Iterator[Path]:
@@ -214,5 +238,6 @@ def _comment(lines: list[str], field: ast.AnnAssign) -> str:
 
 if __name__ == "__main__":
     FORMAT.write_text(with_fields(FORMAT.read_text()))
+    GUIDE.write_text(with_actions(GUIDE.read_text()))
     CONFIGURATION.write_text(with_json(with_fields(CONFIGURATION.read_text())))
     ARCHITECTURE.write_text(with_packages(ARCHITECTURE.read_text()))

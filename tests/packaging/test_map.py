@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core import errors
-from tests.packaging.tables import ARCHITECTURE, with_packages
+from tests.packaging.tables import ARCHITECTURE, GUIDE, with_actions, with_packages
 
 CHECKOUT = Path(__file__).parents[2]
 PRODUCT = ["core", "tui", "paimark"]
@@ -98,6 +98,11 @@ def test_each_package_is_on_the_map() -> None:
     page = ARCHITECTURE.read_text()
     assert with_packages(page) == page, "Run `make tables`."
     assert [name for name, _ in packages(*PRODUCT) if f"| `{name}` |" not in page] == []
+
+
+def test_each_action_is_in_the_guide() -> None:
+    page = GUIDE.read_text()
+    assert with_actions(page) == page, "Run `make tables`."
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -14,7 +14,7 @@ from paimark.core.errors import Refused
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Batch, Failed
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.open import open_files
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
@@ -34,7 +34,7 @@ def context(on_s3: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
 def rows_of(engine: Engine, sql: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
-    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None)):
+    for event in run_statement(context_for(engine), sql, call=CallMode(lambda action, plan: None)):
         assert not isinstance(event, Failed), event
         if isinstance(event, Batch):
             found += read_batch(event).to_pylist()

@@ -13,7 +13,7 @@ from paimark.core.config import Settings
 from paimark.core.errors import Refused, StatementFailed
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import require_runnable, run_statement
+from paimark.core.statements.run import context_for, require_runnable, run_statement
 from paimark.core.storage.open import open_files
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import ORDERS, context_on, done
@@ -34,7 +34,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 def said(settings: Settings, sql: str) -> str:
     """The message of a statement, which starts no Spark."""
     engine = Engine(settings, Path(os.devnull))
-    [event] = run_statement(engine, sql)
+    [event] = run_statement(context_for(engine), sql)
     assert engine.state == "stopped" and isinstance(event, Finished | Failed)
     return event.message
 

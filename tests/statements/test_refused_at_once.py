@@ -11,7 +11,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
-from paimark.core.statements.run import run_statement
+from paimark.core.statements.run import context_for, run_statement
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def stopped(warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
     ],
 )
 def test_no_engine_starts_for_a_refusal(stopped: Engine, sql: str, message: str) -> None:
-    [end] = run_statement(stopped, sql.replace("^", ""))
+    [end] = run_statement(context_for(stopped), sql.replace("^", ""))
     assert isinstance(end, Failed) and end.cause == "statement"
     assert end.message.startswith(message)
     assert stopped.state == "stopped"

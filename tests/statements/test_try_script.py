@@ -15,7 +15,7 @@ from paimark.core.actions.plan import Outcome
 from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.statements.try_script import TRY_SCRIPT
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
@@ -221,7 +221,7 @@ def test_the_branch_is_left_or_becomes_main(
         f"CALL sys.try(table => '{table.full_name}', file => '{tmp_path / 'fix.sql'}', "
         f"check => '{tmp_path / 'checks.sql'}', publish => 'replace', name => 'best')"
     )
-    events = list(run_statement(engine, call, call=CallMode(lambda called, plan: None)))
+    events = list(run_statement(context_for(engine), call, call=CallMode(lambda called, plan: None)))
     assert isinstance(events[-1], Finished), [each for each in events if isinstance(each, Failed)]
     assert main_root(context.files, table).branch == "best"
     assert prices(context, table) == {1: 10.0, 2: 1.0}

@@ -18,7 +18,6 @@ import paimark.tui
 # By module: the private names, and what each is for. A new version of Textual that lacks one fails here.
 USED = {
     "console": {
-        "_driver": "bytes for the clipboard go past the screen, and the mouse is switched on and off",
         "_exception": "the error that ended the console, without the values of its variables",
         "_fatal_error": "Textual's own shows the local variables of every call, and so options with secrets",
     },
@@ -46,7 +45,7 @@ USED = {
         "_color_system": "styles become the codes of this terminal",
         "_compositor": "only cells that differ are sent (P11)",
         "_display": "only cells that differ are sent (P11)",
-        "_driver": "nothing is sent where nothing changed (P11)",
+        "_driver": "bytes for the clipboard go past the screen, and the mouse is switched on and off",
         "_previous_cursor_position": "nothing is sent where nothing changed (P11)",
         "_running": "nothing is sent where nothing changed (P11)",
     },
@@ -56,6 +55,10 @@ USED = {
     },
     "widgets.sql_editor": {"_lines": "a quoted text with a form feed stays one line"},
 }
+
+
+def test_one_module_uses_it() -> None:
+    assert len({name for names in USED.values() for name in names}) == sum(map(len, USED.values()))
 
 
 @pytest.mark.parametrize(("module", "names"), [(module, {*names}) for module, names in USED.items()])

@@ -9,7 +9,7 @@ import pyarrow as pa
 from paimark.core.actions.context import Context
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.table.layout import TablePath
 from paimark.core.verify import verify
 from tests.actions.acting import done
@@ -31,7 +31,7 @@ def test_an_undo_that_was_overwritten_is_named(
     create_table(engine_warehouse, name, SCHEMA)
     for row in (1, 2):
         sql = f"INSERT INTO {name} VALUES ({row}, {row})"
-        *_, end = run_statement(engine, sql, call=CallMode(lambda action, plan: None))
+        *_, end = run_statement(context_for(engine), sql, call=CallMode(lambda action, plan: None))
         assert isinstance(end, Finished), end
     commit(engine_warehouse, name, pa.table({"k": [9], "v": [9]}, schema=SCHEMA))
     data = rolled_back(directory, 3)

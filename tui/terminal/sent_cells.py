@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
+from textual.driver import Driver
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -152,6 +153,11 @@ class SparingApp(App[None]):
         super().__init__(ansi_color=ansi_color)
         self._sent = SentCells(erases=can_erase(), links=can_link())
 
+    @property
+    def driver(self) -> Driver | None:
+        """What writes to the terminal, past the screen; None before it starts."""
+        return self._driver
+
     def _display(self, screen: Screen[object], renderable: Any) -> None:
         if isinstance(renderable, CompositorUpdate):
             renderable = self._sent.reduced(renderable, self.size)
@@ -161,7 +167,7 @@ class SparingApp(App[None]):
 
     def _is_shown(self, update: CompositorUpdate) -> bool:
         """Whether the terminal already shows the update. Textual sends codes even for an empty one."""
-        if self._driver is None or self.is_headless or self._closed or self._batch_count or not self._running:
+        if self.driver is None or self.is_headless or self._closed or self._batch_count or not self._running:
             return False
         at = self.screen.outer_size.clamp_offset(self.cursor_position)
         return at == self._previous_cursor_position and not update.render_segments(self.console)

@@ -19,9 +19,11 @@ from paimark.core.text import whole_number
 from paimark.tui.named_keys import run_key
 
 if TYPE_CHECKING:
+    from paimark.core.actions.context import Context
     from paimark.core.spark.client.client import Engine
     from paimark.core.spark.protocol import Event
     from paimark.core.travel.parse.statement import Statement
+    from paimark.core.travel.statements.views import Views
     from paimark.tui.theme import Line
 
 
@@ -55,6 +57,13 @@ class EngineRoom:
             self._engine = Engine(self._settings, self.log_path)
         return self._engine
 
+    @once_for_all
+    def context(self) -> Context:
+        """The context of actions and statements: it opens the store once. For threads: it may read it."""
+        from paimark.core.actions.context import context_of
+
+        return context_of(self._settings, lambda: self.engine)
+
     @property
     def state(self) -> str:
         """stopped, starting, ready, running, resting or failed."""
@@ -84,6 +93,10 @@ class EngineRoom:
         finally:
             self._may_start.set()
 
+    @property
+    def views(self) -> Views:
+        return {} if self._engine is None else self._engine.views
+
     def current_database(self, given: str | None) -> str | None:
         """The database that a USE has chosen, else `given`."""
         return given if self._engine is None else self._engine.current_database(given)
@@ -92,7 +105,7 @@ class EngineRoom:
         """Run a statement; yield its events as the engine sends them. For a thread: it blocks."""
         from paimark.core.statements.run import run_statement
 
-        return run_statement(self.engine, asked, database=database, limit=limit)
+        return run_statement(self.context, asked, database=database, limit=limit)
 
     def cancel(self, of: int | None = None) -> None:
         """Stop the running statement, without force and however long that takes; returns at once.

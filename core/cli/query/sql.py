@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import click
 
+from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
 from paimark.core.cli.completing import DATABASE
@@ -29,11 +30,9 @@ from paimark.core.cli.query.answering import (
 from paimark.core.cli.query.result import FileResult, PrintedResults
 from paimark.core.config import Settings
 from paimark.core.errors import NotFound, Refused, StatementFailed, UsageError
-from paimark.core.spark.client.client import Engine
 from paimark.core.statements.call import ActionCall
-from paimark.core.statements.run import CallMode, is_action, require_runnable, run_statement
+from paimark.core.statements.run import CallMode, context_for, is_action, require_runnable, run_statement
 from paimark.core.statements.script import Numbered, ScriptStatement, naming, read_script, require_allowed
-from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import require_database
 from paimark.core.table.lineage.notes import Note, checked
 from paimark.core.travel.parse.statement import Statement
@@ -85,11 +84,12 @@ def sql(
         if (message or author) and not any(is_action(each.statement) for each in script):
             raise UsageError("No statement changes a table", "Leave --message and --author out.")
         _check(script, options, settings, database)
-    if database is not None:
-        require_database(open_files(settings.warehouse, settings.options), database)
     engine = open_engine(settings)
+    context = context_for(engine)
+    if database is not None:
+        require_database(context.files, database)
     with ended_by_signals(), closing(engine):
-        run_script(engine, script, text, options, ScriptOptions(database, limit, path, note))
+        run_script(context, script, text, options, ScriptOptions(database, limit, path, note))
 
 
 @contextmanager
@@ -211,14 +211,15 @@ def require_result_file(
 
 
 def run_script(
-    engine: Engine,
+    context: Context,
     script: Sequence[ScriptStatement],
     text: str,
     options: GlobalOptions,
     wanted: ScriptOptions,
 ) -> None:
     """Run the statements of a `text`. Raises the error of the first that fails."""
-    narrator, printed = Narrator(), PrintedResults(options, len(script))
+    assert context.engine is not None
+    narrator, printed, engine = Narrator(), PrintedResults(options, len(script)), context.engine()
     if options.dry_run and len(script) > 1:
         narrator.say(_AS_NOW)
     try:
@@ -231,7 +232,7 @@ def run_script(
                 if not is_action(each.statement) and engine.state != "ready":
                     narrator.wait("Starting Spark")
                 events = run_statement(
-                    engine, each.statement, database=wanted.database, limit=wanted.limit, call=mode
+                    context, each.statement, database=wanted.database, limit=wanted.limit, call=mode
                 )
                 sink = _sink(each, wanted.path, printed)
                 show_events(events, text, sink, narrator, each.place.base)

@@ -24,6 +24,7 @@ from paimark.core.spark.client.child import EngineProcess
 from paimark.core.spark.launch.session_settings import (
     DEFAULTS,
     IDLE_TIMEOUT,
+    changes_views,
     less_memory,
     resets_all,
     sets_session,
@@ -39,6 +40,8 @@ from paimark.core.spark.protocol import (
     Start,
     Task,
 )
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.views import Views, views_after
 
 EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
@@ -84,6 +87,8 @@ class Engine:
         self._used: tuple[str | None, str] | None = None
         # Statements that changed the session; a new engine repeats them.
         self._session: list[str] = []
+        # Its temporary views, which a new engine does not have.
+        self._views: Views = {}
         self._idle = Idle(idle_seconds(settings.spark_conf), self._rest)
 
     @property
@@ -97,6 +102,11 @@ class Engine:
         if process.ready is None:
             return "starting"
         return "running" if self._busy.locked() else "ready"
+
+    @property
+    def views(self) -> Views:
+        """The temporary views that statements of this client have made in the engine that runs."""
+        return self._views if self.state in ("ready", "running") else {}
 
     @property
     def begins_anew(self) -> bool:
@@ -137,8 +147,10 @@ class Engine:
         run = Run(0, sql, self.current_database(database), limit, differing=differing)
         with closing(self.do(run)) as events:
             for event in events:
-                if isinstance(event, Finished) and event.database is not None:
-                    self._used = (database, event.database)
+                if isinstance(event, Finished):
+                    self._note_views(sql)
+                    if event.database is not None:
+                        self._used = (database, event.database)
                 yield event
 
     def current_database(self, given: str | None) -> str | None:
@@ -298,6 +310,10 @@ class Engine:
         elif task.sql not in self._session[-1:]:
             self._session.append(task.sql)
 
+    def _note_views(self, sql: str) -> None:
+        if changes_views(sql):
+            self._views = views_after(self._views, read_statement(sql))
+
     def _started(self) -> EngineProcess:
         with self._lock:
             if self._process is None or self._process.ended:
@@ -318,7 +334,7 @@ class Engine:
                         session=tuple(self._session),
                     )
                 )
-                self._process, self._resting = process, False
+                self._process, self._resting, self._views = process, False, {}
                 self._idle.used()
             return self._process
 

@@ -57,6 +57,11 @@ def sets_session(sql: str) -> bool:
     return any(token.upper in ("SET", "RESET") for token in islice(iter_tokens(sql), 1))
 
 
+def changes_views(sql: str) -> bool:
+    """Whether it may make a temporary view, or drop one."""
+    return any(token.upper in ("CREATE", "CACHE", "DROP") for token in islice(iter_tokens(sql), 1))
+
+
 def resets_all(sql: str) -> bool:
     return [token.upper or token.text for token in tokenize(sql) if token.text != ";"] == ["RESET"]
 

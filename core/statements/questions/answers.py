@@ -10,13 +10,12 @@ from dataclasses import dataclass
 import msgspec
 
 from paimark.core.actions.checks import text_argument
-from paimark.core.actions.context import Context, Progress, context_of
+from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.declared.kinds import Argument, FileName, Flag, Text
 from paimark.core.actions.row_checks.checking import check_version
 from paimark.core.errors import PaimarkError, UsageError, failing_at
 from paimark.core.figures import counted, moment
 from paimark.core.spark.arrow import cells_batch
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Columns, Event, Failed, Finished
 from paimark.core.statements.call import arguments_of
 from paimark.core.statements.questions.blame import Blame, unknown_said
@@ -44,7 +43,7 @@ class Question:
 
 
 def answers(
-    engine: Engine, statement: Statement, database: str | None, limit: int | None, tell: Progress
+    context: Context, statement: Statement, database: str | None, limit: int | None, tell: Progress
 ) -> Iterator[Event]:
     """Answer a question, and yield events as `Engine.run`. A version is counted or looked up at a time."""
     began, position = time.monotonic(), None
@@ -53,8 +52,6 @@ def answers(
         question = QUESTIONS[call.procedure]
         named, place, values = arguments_of(call, question.arguments, database)
         position = call.position
-        settings = engine.settings
-        context = context_of(settings, lambda: engine)
         with failing_at(place):
             table = find_table(context.files, named.full_name)
         yield Columns(tuple(question.columns), tuple(question.columns.values()))

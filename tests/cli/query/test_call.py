@@ -11,7 +11,7 @@ from paimark.core.config import Settings
 from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, action_to_confirm, run_statement
+from paimark.core.statements.run import CallMode, action_to_confirm, context_for, run_statement
 from paimark.core.travel.parse.sql import read_statement
 from tests.cli.command import Paimark, on_terminal
 
@@ -178,16 +178,16 @@ def test_the_console_gets_the_action_and_its_arguments_before_anything_is_done(u
 def test_nothing_is_destroyed_that_nobody_agreed_to(unstarted: Engine, warehouse: Path) -> None:
     before = tree(warehouse)
     statement = "CALL sys.delete_tag('shop.orders', 'v2')"
-    (refused,) = run_statement(unstarted, statement)
+    (refused,) = run_statement(context_for(unstarted), statement)
     assert isinstance(refused, Failed) and "nobody was asked" in refused.message
 
     def never(*_: object) -> None:
         raise Refused("No")
 
-    (stopped,) = run_statement(unstarted, statement, call=CallMode(agree=never))
+    (stopped,) = run_statement(context_for(unstarted), statement, call=CallMode(agree=never))
     assert isinstance(stopped, Failed) and stopped.message == "No"
     assert tree(warehouse) == before
-    *_, made = run_statement(unstarted, "CALL sys.create_tag('orders', 'v5')", database="shop")
+    *_, made = run_statement(context_for(unstarted), "CALL sys.create_tag('orders', 'v5')", database="shop")
     assert isinstance(made, Finished) and "v5" in made.message
     assert unstarted.state == "stopped"
 

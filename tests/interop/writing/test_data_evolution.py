@@ -57,7 +57,11 @@ def column_written(warehouse: Path, table: str, key: int, changed: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("partitions", "options"), [((), {}), pytest.param(("p",), {"file.format": "orc"}, id="partitions, orc")]
+    ("partitions", "options"),
+    [
+        pytest.param((), {}, marks=pytest.mark.long),
+        pytest.param(("p",), {"file.format": "orc"}, id="partitions, orc"),
+    ],
 )
 def test_rows_get_other_values_and_keep_their_ids(
     partitions: tuple[str, ...],

@@ -9,7 +9,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from tests.interop.judge import Judge
 from tests.spark.engine_fixture import rows
 
@@ -29,7 +29,7 @@ _FIX = "night.`prices$branch_fix`"
 
 
 def end(engine: Engine, sql: str) -> Finished | Failed:
-    *_, last = run_statement(engine, sql, call=CallMode(lambda action, plan: None))
+    *_, last = run_statement(context_for(engine), sql, call=CallMode(lambda action, plan: None))
     assert isinstance(last, Finished | Failed)
     return last
 

@@ -11,7 +11,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.lineage.lineage import Lineage
@@ -90,7 +90,7 @@ def made(judge: Judge, warehouse: Path, table: str, kind: Kind) -> None:
 
 
 def end_of(engine: Engine, sql: str) -> Finished | Failed:
-    *_, end = run_statement(engine, sql, call=_AGREES)
+    *_, end = run_statement(context_for(engine), sql, call=_AGREES)
     assert isinstance(end, Finished | Failed)
     return end
 

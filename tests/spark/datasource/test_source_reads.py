@@ -11,6 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from tests.actions.acting import context_on, done
 from tests.conftest import EVENTS
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
@@ -87,3 +89,22 @@ def test_columns_of_ones_own_are_read_by_python(spark_of_library: SparkSession, 
     here = {"warehouse": str(warehouse), "table": "shop.events"}
     rows = spark_of_library.read.format("paimark").schema("kind STRING").options(**here).load()
     assert not is_by_library(rows)
+    before = rows.count()
+    commit(warehouse, "shop.events", pa.table({"day": ["x"], "kind": ["y"]}, schema=EVENTS))
+    assert rows.count() == before + 1
+
+
+def test_a_frame_has_the_newest_rows_after_columns_came_and_none_after_one_went(
+    spark_of_library: SparkSession, warehouse: Path
+) -> None:
+    rows = frame(spark_of_library, warehouse, "shop.events")
+    context, events = context_on(warehouse), TablePath("shop", "events")
+    before = rows.count()
+    done(context, "alter-branch-schema", events, add="more STRING")
+    assert rows.count() == before
+    wider = EVENTS.append(pa.field("more", pa.string()))
+    commit(warehouse, "shop.events", pa.table({"day": ["x"], "kind": ["y"], "more": ["z"]}, schema=wider))
+    assert rows.count() == before + 1
+    done(context, "alter-branch-schema", events, rename="kind TO what")
+    with pytest.raises(Exception, match=r"shop\.events has no column kind"):
+        collected(rows)

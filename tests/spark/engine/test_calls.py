@@ -8,7 +8,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from tests.spark.engine.test_reads import at, own_table
 from tests.spark.engine_fixture import in_order, rows
 
@@ -21,12 +21,12 @@ def test_rollback_is_called(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     name = own_table(engine_warehouse, "called")
     expected = at(engine_warehouse, name, 2)
-    (refused,) = run_statement(engine, CALL, database="called")
+    (refused,) = run_statement(context_for(engine), CALL, database="called")
     assert isinstance(refused, Failed) and "nobody was asked" in refused.message
     planned: list[str] = []
     told: list[str] = []
     agreeing = CallMode(lambda action, plan: planned.append(f"{action.name} {plan.table}"), told.append)
-    *_, end = run_statement(engine, CALL, database="called", call=agreeing)
+    *_, end = run_statement(context_for(engine), CALL, database="called", call=agreeing)
     assert isinstance(end, Finished), end
     assert end.rows == 1
     assert planned == [f"rollback {name}"]

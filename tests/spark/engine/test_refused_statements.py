@@ -6,7 +6,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
-from paimark.core.statements.run import run_statement
+from paimark.core.statements.run import context_for, run_statement
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.refused import unsupported
 from tests.spark.engine_fixture import ask, rows
@@ -69,7 +69,7 @@ def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -
     ],
 )
 def test_spark_has_no_say_in_it(engine: Engine, sql: str, message: str, hint: str) -> None:
-    *_, end = run_statement(engine, sql)
+    *_, end = run_statement(context_for(engine), sql)
     assert isinstance(end, Failed)
     assert end.message.startswith(message)
     assert hint in end.hint
@@ -81,7 +81,7 @@ def test_a_system_table_of_the_current_database_is_meant(engine: Engine) -> None
 
 
 def test_default_among_the_values_is_refused(engine: Engine) -> None:
-    *_, end = run_statement(engine, "INSERT INTO shop.events VALUES ('2026-05-03', default)")
+    *_, end = run_statement(context_for(engine), "INSERT INTO shop.events VALUES ('2026-05-03', default)")
     assert isinstance(end, Failed) and end.position == 46
     assert end.message == "DEFAULT is not supported among the values of an INSERT"
 

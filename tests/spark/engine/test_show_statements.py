@@ -16,7 +16,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.engine.answers import OfSession, answer
 from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
 from paimark.core.spark.protocol import Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.travel.parse.sql import read_statement
 from tests.paimon import commit, create_table, open_table
@@ -183,7 +183,7 @@ def test_what_can_not_be_answered_is_said_plainly(
 def test_columns_with_backticks_are_written(engine: Engine, odd_warehouse: str) -> None:
     """Where rows are sorted by their bucket first, too."""
     sql = "INSERT INTO seen.odd (`a``b`, id, day) SELECT 1.5, 7, 'c'"
-    *_, end = run_statement(engine, sql, call=CallMode(lambda action, plan: None))
+    *_, end = run_statement(context_for(engine), sql, call=CallMode(lambda action, plan: None))
     assert isinstance(end, Finished), end
     assert len(rows(engine, "SELECT * FROM seen.odd WHERE `a``b` = 1.5 AND id = 7")) == 1
 

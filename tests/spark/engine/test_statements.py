@@ -10,7 +10,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import run_statement
+from paimark.core.statements.run import context_for, run_statement
 from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
 
 
@@ -175,8 +175,10 @@ def test_nothing_is_written_where_the_user_stands(
 
 def test_a_call_needs_no_spark(engine_warehouse: Path, tmp_path: Path) -> None:
     unused = Engine(Settings(str(engine_warehouse)), tmp_path / "engine.log")
-    (refused,) = run_statement(unused, "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')")
+    (refused,) = run_statement(
+        context_for(unused), "CALL sys.create_tag(table => 'shop.orders', tagg => 'x')"
+    )
     assert isinstance(refused, Failed) and refused.position is not None
-    (failed,) = run_statement(unused, "SELECT * FROM shop.nothing")
+    (failed,) = run_statement(context_for(unused), "SELECT * FROM shop.nothing")
     assert isinstance(failed, Failed) and failed.position == 14
     assert unused.state == "stopped"

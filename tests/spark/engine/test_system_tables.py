@@ -16,7 +16,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.home import start_zone
 from paimark.core.spark.protocol import Batch
 from paimark.core.statements.listing.answer import events, read_listing
-from paimark.core.statements.run import run_statement
+from paimark.core.statements.run import context_for, run_statement
 from paimark.core.table.catalog import find_table
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.parse.sql import read_statement
@@ -211,8 +211,8 @@ def test_what_is_more_than_a_plain_selection_is_left_to_spark(sql: str) -> None:
 def test_a_plain_selection_does_not_wait_for_spark(context: Context, engine: Engine, tmp_path: Path) -> None:
     asleep = Engine(engine.settings, tmp_path / "engine.log")
     sql = "SELECT snapshot_id FROM orders$snapshots ORDER BY snapshot_id DESC LIMIT 1"
-    answer = Answer(list(run_statement(asleep, sql, database="past")))
+    answer = Answer(list(run_statement(context_for(asleep), sql, database="past")))
     assert asleep.state == "stopped"
     assert answer.finish.rows == 1 and read_batch(answer.of(Batch)[0]).to_pydict() == {"snapshot_id": [5]}
-    missing = Answer(list(run_statement(asleep, "SELECT * FROM past.nothing$tags")))
+    missing = Answer(list(run_statement(context_for(asleep), "SELECT * FROM past.nothing$tags")))
     assert missing.failure.message == "There is no table past.nothing" and missing.failure.position == 14

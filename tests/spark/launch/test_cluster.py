@@ -14,7 +14,7 @@ from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from paimark.core.spark.protocol import Batch, Finished, StageProgress
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows
@@ -163,7 +163,7 @@ def test_rows_are_changed_and_files_merged_by_executors(
             {k: 0 for k in range(25, 35)},
         ),
     ):
-        *_, end = run_statement(far, sql.format(name), call=CallMode(lambda action, plan: None))
+        *_, end = run_statement(context_for(far), sql.format(name), call=CallMode(lambda action, plan: None))
         assert isinstance(end, Finished), end
         expected = {k: v for k, v in {**expected, **change}.items() if v is not None}
         assert found() == expected

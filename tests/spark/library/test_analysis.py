@@ -8,7 +8,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from tests.interop.judge import Judge
 from tests.spark.engine_fixture import rows
 
@@ -16,7 +16,7 @@ COLUMNS = {"k": "INT", "s": "STRING", "d": "DATE", "n": "DECIMAL(5, 2)", "t": "T
 
 
 def run(engine: Engine, sql: str) -> Finished | Failed:
-    *_, end = run_statement(engine, sql, call=CallMode(agree=lambda action, plan: None))
+    *_, end = run_statement(context_for(engine), sql, call=CallMode(agree=lambda action, plan: None))
     assert isinstance(end, Finished | Failed)
     return end
 

@@ -10,7 +10,7 @@ from paimark.core.actions.context import Progress
 from paimark.core.actions.plan import Plan
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from tests.spark.engine_fixture import rows
 
 
@@ -21,7 +21,9 @@ def database(engine_warehouse: Path) -> None:
 
 
 def run(engine: Engine, sql: str, tell: Progress = lambda line: None) -> Finished | Failed:
-    *_, end = run_statement(engine, sql, call=CallMode(agree=lambda action, plan: None, tell=tell))
+    *_, end = run_statement(
+        context_for(engine), sql, call=CallMode(agree=lambda action, plan: None, tell=tell)
+    )
     assert isinstance(end, Finished | Failed)
     return end
 
@@ -40,7 +42,7 @@ def test_a_table_of_a_query_is_made_filled_and_emptied(engine: Engine) -> None:
     assert copied == asked != []
     plans: list[Plan] = []
     agrees = CallMode(agree=lambda action, plan: plans.append(plan))
-    *_, end = run_statement(engine, "TRUNCATE TABLE made.copied", call=agrees)
+    *_, end = run_statement(context_for(engine), "TRUNCATE TABLE made.copied", call=agrees)
     assert isinstance(end, Finished) and plans[0].headline == "Empty main of made.copied."
     assert rows(engine, "SELECT count(*) AS n FROM made.copied") == [{"n": 0}]
 

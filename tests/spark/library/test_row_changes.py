@@ -18,7 +18,7 @@ from paimark.core.errors import StatementFailed
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.row_change import RowChanges, action_of_change
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, item
@@ -68,7 +68,7 @@ class Scene:
         commit(self.warehouse, self.name + branch, pa.Table.from_pylist(made, schema=COLUMNS))
 
     def run(self, sql: str) -> Finished | Failed:
-        *_, end = run_statement(self.engine, sql.format(t=self.name), call=_AGREES)
+        *_, end = run_statement(context_for(self.engine), sql.format(t=self.name), call=_AGREES)
         assert isinstance(end, Finished | Failed)
         return end
 

@@ -11,7 +11,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.registry import action
 from paimark.core.errors import PaimarkError
 from paimark.core.spark.client.client import Engine
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
@@ -350,5 +350,5 @@ class History:
 
     def _run(self, sql: str) -> str:
         call = CallMode(agree=lambda chosen, plan: None)
-        *_, end = run_statement(self.engine, sql, call=call)
+        *_, end = run_statement(context_for(self.engine), sql, call=call)
         return f"{sql} {end}"

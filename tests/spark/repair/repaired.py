@@ -11,7 +11,7 @@ from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import action
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -56,7 +56,9 @@ class Repaired:
         """The newest snapshot afterwards; `t` is the table."""
         for each in statements:
             sql = each.replace(" t", f" {self.name}", 1)
-            *_, end = run_statement(self.engine, sql, call=CallMode(agree=lambda action, plan: None))
+            *_, end = run_statement(
+                context_for(self.engine), sql, call=CallMode(agree=lambda action, plan: None)
+            )
             assert isinstance(end, Finished), end
         return self.newest
 

@@ -16,7 +16,7 @@ import pytest
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Finished
-from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.open import open_files
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
@@ -102,7 +102,9 @@ def test_rows_are_changed_and_files_merged(engine: Engine, kind: str, tmp_path: 
 
     def changed(sql: str) -> dict[int, int]:
         if sql:
-            *_, end = run_statement(engine, sql.format(name), call=CallMode(lambda action, plan: None))
+            *_, end = run_statement(
+                context_for(engine), sql.format(name), call=CallMode(lambda action, plan: None)
+            )
             assert isinstance(end, Finished), end
         return {row["k"]: row["v"] for row in rows(engine, f"SELECT * FROM {name}")}
 

@@ -24,7 +24,7 @@ from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Batch, Event, Failed, Task
 from paimark.core.statements.insert import action_of_insert
-from paimark.core.statements.run import CallMode, action_to_confirm, run_statement
+from paimark.core.statements.run import CallMode, action_to_confirm, context_for, run_statement
 from paimark.core.table.layout import TablePath
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.sql import read_statement
@@ -63,7 +63,7 @@ def own_table(warehouse: Path, database: str, table: str = "orders") -> str:
 def agreed(engine: Engine, sql: str, **options: Any) -> Answer:
     """One statement to its end, by somebody who agrees to all."""
     answer = Answer()
-    for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None), **options):
+    for event in run_statement(context_for(engine), sql, call=CallMode(lambda action, plan: None), **options):
         answer.events.append(event)
         if isinstance(event, Batch):
             answer.rows += read_batch(event).to_pylist()
@@ -228,10 +228,10 @@ def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engin
     assert plan.ask.phrase == name
     assert plan.steps[0].size > 0 and "snapshot 2, until it expires" in plan.kept[0]
     assert plan.undo == f"paimark undo {name}"
-    (refused,) = run_statement(engine, sql)
+    (refused,) = run_statement(context_for(engine), sql)
     assert isinstance(refused, Failed) and "nobody was asked" in refused.message
     shown: list[Plan] = []
-    assert [*run_statement(engine, sql, call=CallMode(show=shown.append))] == []
+    assert [*run_statement(context_for(engine), sql, call=CallMode(show=shown.append))] == []
     assert shown[0].lines == plan.lines
     assert lineage_of(engine_warehouse, name).latest_id() == 2
     # INSERT INTO is asked about nowhere; what another does meanwhile stops an overwrite.

@@ -14,6 +14,7 @@ from paimark.core.statements.call import ActionCall
 from paimark.core.statements.run import action_to_confirm, is_action
 from paimark.core.statements.script import read_script, require_allowed
 from paimark.core.travel.parse.statement import Statement
+from paimark.core.travel.statements.views import require_no_view
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.panes.pane import Desk
 from paimark.tui.query.drafts import keep_statement
@@ -171,6 +172,7 @@ class SheetRuns:
     def _planned(self, statement: Statement) -> ActionCall | None:
         """The action whose plan is shown before the statement; None if it runs at once."""
         try:
+            require_no_view(statement, self._room.views)
             return action_to_confirm(statement, self._database)
         except PaimarkError:
             # The run reports the same error, with its position.

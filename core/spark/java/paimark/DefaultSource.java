@@ -54,7 +54,7 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
 
     @Override
     public Table getTable(StructType columns, Transform[] partitioning, Map<String, String> options) {
-        return new OfPython(python.getTable(columns, partitioning, options), columns);
+        return new OfPython(python.getTable(columns, partitioning, options), columns, partitioning, options);
     }
 
     @Override
@@ -122,10 +122,14 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
     private static final class OfPython implements SupportsRead {
         private final Table python;
         private final StructType columns;
+        private final Transform[] partitioning;
+        private final Map<String, String> given;
 
-        OfPython(Table python, StructType columns) {
+        OfPython(Table python, StructType columns, Transform[] partitioning, Map<String, String> given) {
             this.python = python;
             this.columns = columns;
+            this.partitioning = partitioning;
+            this.given = given;
         }
 
         @Override
@@ -148,8 +152,14 @@ public final class DefaultSource implements TableProvider, CreatableRelationProv
         @Override
         public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
             Python named = new Python();
-            ScanBuilder found = named.isOfStream() ? null : SourceRead.begin(named, columns, options);
-            return found != null ? found : ((SupportsRead) python).newScanBuilder(options);
+            if (named.isOfStream()) {
+                return ((SupportsRead) python).newScanBuilder(options);
+            }
+            ScanBuilder found = SourceRead.begin(named, columns, options);
+            // Spark's Python table reads at all times the state that it was first asked for.
+            return found != null
+                    ? found
+                    : ((SupportsRead) new Python().getTable(columns, partitioning, given)).newScanBuilder(options);
         }
     }
 }
