@@ -137,7 +137,7 @@ class UndoCommitState(RewriteState, frozen=True, kw_only=True):
     Main gets columns again that a merge or an overwrite took.
     """
 
-    operation: Operation  # the [operation](#operation-log) that is undone, or the write that is redone
+    operation: Operation  # the [operation](#operation-log) that is undone, or that is redone
     # its snapshot before that operation, for a redo the one after it, as written; null: it gets no rows
     then: dict[str, Any] | None = None
 
