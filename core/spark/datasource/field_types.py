@@ -7,14 +7,26 @@ from typing import Any
 from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema
 
+from paimark.core.errors import Refused
 from paimark.core.table.definition.column_types import TEXTS, UNPADDED_TEXTS, ColumnType
 
+# pypaimon's words for a type that it does not know, before the type's name.
+_UNKNOWN = "Unknown type: "
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
 
 
 def fields_of(schema: str) -> list[Any]:
-    """pypaimon's fields of a schema, from its JSON."""
-    fields: list[Any] = JSON.from_json(schema, TableSchema).fields
+    """pypaimon's fields of a schema, from its JSON. Raises `Refused` for a type that came later."""
+    try:
+        fields: list[Any] = JSON.from_json(schema, TableSchema).fields
+    except Exception as error:
+        # It has no class of its own.
+        if (said := str(error)).startswith(_UNKNOWN):
+            raise Refused(
+                f"A column has the type {said.removeprefix(_UNKNOWN)}, which is not known here",
+                "Read it with an engine of a version that knows it.",
+            ) from error
+        raise
     return fields
 
 

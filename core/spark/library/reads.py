@@ -74,6 +74,11 @@ class LibraryReads:
                 "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
             )
         schema = scan.table_schema
+        if (form := schema.options.get("file.format")) and not self._java.reads(form.strip().lower()):
+            raise Refused(
+                f"{scan.name} has the option file.format = {form}, which Paimon's library here does not know",
+                "Read it with an engine that does.",
+            )
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
             self._stores.require_readable(address.strip())

@@ -10,10 +10,12 @@ import pyarrow as pa
 
 import paimark
 from paimark.core.errors import Refused
+from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.table_options import RULES, Use, newer_options, require_obeyed
 from paimark.core.table.definition.kind_signs import merge_engine
 from tests.paimon import commit, create_table
 from tests.spark.datasource.test_table_options import REFUSED, ROW, make, set_options
+from tests.spark.engine_fixture import ask
 from tests.spark.lake.foreign_spark import ForeignSpark
 
 # Those that came with a later Paimon, on a table that merges rows, or has a column `a`, by them.
@@ -60,6 +62,27 @@ def test_the_same_options_are_refused(foreign_spark: ForeignSpark, tmp_path: Pat
         assert str(told).startswith(f"{table} "), told
     kept = json.loads((first.with_name(names["sequence.snapshot-ordering"]) / "snapshot/LATEST").read_text())
     assert kept == 1
+
+
+def test_types_and_formats_that_came_later_are_refused_by_name(
+    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path
+) -> None:
+    typed = make(engine_warehouse, "later_type", {}, [ROW])
+    stored = make(engine_warehouse, "later_format", {"file.format": "avro", "bucket": "1"}, [ROW, ROW])
+    schema = engine_warehouse / "options.db/later_type/schema/schema-0"
+    schema.write_text(schema.read_text().replace('"INT"', '"QUATERNION(4)"', 1))
+    assert "QUATERNION" in schema.read_text()
+    set_options(engine_warehouse, stored, {"file.format": "later", "merge-engine": "partial-update"})
+    failure = ask(engine, f"SELECT p FROM {typed}").failure
+    assert failure.message == "A column has the type QUATERNION, which is not known here"
+    failure = ask(engine, f"SELECT p FROM {stored}").failure
+    assert failure.message == (
+        f"{stored} has the option file.format = later, which Paimon's library here does not know"
+    )
+    queries = [f"SELECT p FROM lake.{table}" for table in (typed, stored)]
+    of_type, of_format = foreign_spark.answers(engine_warehouse, queries)
+    assert of_type.startswith(f"Paimon's library here does not know a type of {typed}: ")
+    assert of_format.startswith(failure.message)
 
 
 DAYS = pa.schema([("day", pa.string()), ("n", pa.int32())])

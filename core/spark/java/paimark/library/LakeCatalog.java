@@ -3,6 +3,7 @@ package paimark.library;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.fs.FileStatus;
@@ -137,7 +138,15 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     }
 
     private TableSchema newest(LakeName found) {
-        return schemas(found).latest().orElseThrow(() -> new IllegalStateException(found.path() + " has no schema"));
+        Optional<TableSchema> newest;
+        try {
+            newest = schemas(found).latest();
+        } catch (IllegalArgumentException unknown) {
+            String said = String.valueOf(unknown.getMessage()).lines().findFirst().orElse("");
+            throw new IllegalArgumentException("Paimon's library here does not know a type of " + found.fullName() + ": "
+                    + said + " Read it with an engine that does", unknown);
+        }
+        return newest.orElseThrow(() -> new IllegalStateException(found.path() + " has no schema"));
     }
 
     private LakeStates states(LakeName found) {

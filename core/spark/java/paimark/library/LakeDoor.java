@@ -52,6 +52,9 @@ final class LakeDoor {
             return ", of Paimon " + NEWER.get(newer)
                     + ", which Paimon's library here is too old to know. Read it with an engine of that version";
         }
+        if (option.equals("file.format") && !library.reads(value)) {
+            return " = {value}, which Paimon's library here does not know. Read it with an engine that does";
+        }
         if (option.equals("query-auth.enabled") && value.equals("true")) {
             return " = {value}: only its catalog knows which rows and columns may be read. " + STOCK;
         }

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.paimon.CoreOptions;
 import org.apache.paimon.Snapshot;
+import org.apache.paimon.factories.FactoryException;
+import org.apache.paimon.format.FileFormat;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.options.ConfigOption;
@@ -75,6 +77,16 @@ public final class LibraryReads {
             }
         }
         return false;
+    }
+
+    /** Whether this library reads files of a format. */
+    public boolean reads(String format) {
+        try {
+            FileFormat.fromIdentifier(format, new Options());
+            return true;
+        } catch (FactoryException unknown) {
+            return false;
+        }
     }
 
     /** The rows of a table. {@code most} is how many are enough, if no condition leaves some out; negative for all. */
