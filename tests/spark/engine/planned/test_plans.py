@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from paimark.core.spark.engine.planned.plans import read_uses
 from paimark.core.travel.parse.statement import SqlRefused, TableUse
+from tests.packaging.test_readme import CHECKOUT
 
 NOW = 1_780_000_000_000
 Read = Callable[[str], tuple[TableUse, ...]]
@@ -187,6 +188,24 @@ def test_what_is_not_time_travel_is_refused_where_it_stands(read: Read) -> None:
         assert sentence in refused.value.message, sql
         assert refused.value.position == (len(sql) if at is None else sql.rindex(at)), sql
         assert refused.value.hint, sql
+
+
+def in_first_column(title: str) -> list[str]:
+    """The code in the first column of the guide's table with this title of that column."""
+    guide = (CHECKOUT / "docs/guide.md").read_text()
+    table = guide.split(f"\n| {title} |", 1)[1].split("\n\n", 1)[0]
+    return [code for line in table.splitlines()[2:] for code in re.findall("`([^`]+)`", line.split(" | ")[0])]
+
+
+def test_the_guide_lists_the_clauses_that_run_and_those_that_do_not(read: Read) -> None:
+    runs, refused = in_first_column("behind a table"), in_first_column("refused")
+    assert len(runs) > 12 and len(refused) > 10
+    for clause in runs:
+        (use,) = read(f"SELECT * FROM t {clause}")
+        assert use.clause is not None, clause
+    for clause in refused:
+        with pytest.raises(SqlRefused):
+            read(f"SELECT * FROM t {clause}")
 
 
 T12 = "t /*+ OPTIONS('scan.snapshot-id' = '12') */"
