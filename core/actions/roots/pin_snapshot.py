@@ -82,10 +82,12 @@ def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot 
 
 
 def choose_planned(files: Files, root: Root, at: int | None) -> ChosenSnapshot | None:
-    """As `choose`, for the snapshot of a plan. Raises `Refused` if that is gone."""
+    """As `choose`, for the snapshot of a plan, if there is one. Raises `Refused` if that is gone."""
     try:
         return choose(files, root, at)
     except NotFound as error:
+        if at is None:
+            raise
         hint = f"It was there when the plan was made: make a new plan. {holding_expiry(files, root)}"
         raise Refused(error.message, hint) from error
 

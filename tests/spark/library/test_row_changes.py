@@ -14,7 +14,7 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
-from paimark.core.errors import StatementFailed
+from paimark.core.errors import NotFound, StatementFailed
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.row_change import RowChanges, action_of_change
@@ -121,6 +121,12 @@ def test_a_plan_tells_what_goes_and_undo_gives_it_back(context: Context, engine:
 def planned(context: Context, sql: str) -> tuple[RowChanges, Plan]:
     changes = action_of_change(read_statement(sql))[1]
     return changes, changes.plan(context, changes.table, {})
+
+
+def test_a_table_that_never_was_is_no_lost_plan(context: Context) -> None:
+    with pytest.raises(NotFound, match=r"Table rows\.nothing does not exist") as caught:
+        planned(context, "UPDATE rows.nothing SET v = 1 WHERE k = 1")
+    assert "plan" not in caught.value.hint
 
 
 @pytest.mark.parametrize("keys", ["k", ""])
