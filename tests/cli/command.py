@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from paimark.core.cli.main import run
+from paimark.core.spark.launch.cds import SWITCH
 
 PROGRAM = Path(sys.executable).with_name("paimark")
 
@@ -92,9 +93,12 @@ def on_terminal(
 
 
 def bare_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This environment without anything of Paimark's, and with no config file."""
+    """This environment without anything of Paimark's, and with no config file.
+
+    No archive of classes either: it would be made after the program's end, with 40 s of CPU.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PAIMARK_")}
-    return {**kept, "XDG_CONFIG_HOME": "/nowhere", **(more or {})}
+    return {**kept, SWITCH: "off", "XDG_CONFIG_HOME": "/nowhere", **(more or {})}
 
 
 def loaded_modules(words: Sequence[str]) -> set[str]:
