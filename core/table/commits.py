@@ -59,10 +59,12 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
     newer = [each for each in lineage.snapshot_ids() if each > after]
     missing = set(range(after + 1, newer[-1] + 1)) if newer else set()
     others = list(_read(files, map(root.snapshot, newer)))
-    for snapshot in others:
-        if snapshot.commit_user == user:
-            return Fate(Landed.YES, snapshot)
-        missing.discard(snapshot.id)
+    missing -= {each.id for each in others}
+    if ours := next((each for each in others if each.commit_user == user), None):
+        if ours.id + 1 in missing:
+            # It may have come late, with an id that another commit had and that expired.
+            return Fate(Landed.UNKNOWN, expired=tuple(sorted(missing)))
+        return Fate(Landed.YES, ours)
     # Late: whoever asks for no commit of its own never reads manifests.
     from paimark.core.table.manifests.chain import breaks
 
@@ -80,11 +82,15 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
 
 
 def fate_of(files: Files, root: Root, commit: Point) -> Landed:
-    """Whether the root got this very commit; UNKNOWN if its id, or the root, went without a trace."""
+    """Whether the root got this very commit; UNKNOWN if its id, the next or the root left no trace."""
     lineage = Lineage(files, root)
-    there = list(_read(files, [root.snapshot(commit.id)]))
-    if there:
-        return Landed.YES if commit.is_of(there[0]) else Landed.NO
+    there = {each.id: each for each in _read(files, map(root.snapshot, (commit.id, commit.id + 1)))}
+    if commit.id in there:
+        if not commit.is_of(there[commit.id]):
+            return Landed.NO
+        # Without the next one it may have come late, with an id that another commit had and that expired.
+        is_followed = commit.id + 1 in there or lineage.latest_id() == commit.id
+        return Landed.YES if is_followed else Landed.UNKNOWN
     try:
         if (lineage.latest_id() or 0) < commit.id:
             return Landed.NO

@@ -156,7 +156,7 @@ class Watch:
         if new is not None:
             self._world.held.setdefault(root, set()).add(new)
         if new is not None and not self._world.commits[new].has_landed:
-            self._landed(root, before, new)
+            self._landed(actor, root, before, new)
         if before == after:
             return
         self._touch(operation, ("head", root), before)
@@ -172,7 +172,7 @@ class Watch:
             # Another actor commits to a root that is being deleted: the deletion does not know these files.
             self._world.has_leaked = True
 
-    def _landed(self, root: Root, before: Identity | None, new: Identity) -> None:
+    def _landed(self, actor: Actor, root: Root, before: Identity | None, new: Identity) -> None:
         commit = self._world.commits[new]
         commit.has_landed = True
         if not view.schema_ids(self._store, root) and (before is None or before in self.strays):
@@ -186,8 +186,11 @@ class Watch:
             # The writer did not notice that its parent commit was overwritten.
             self.overwritten[before] = 0
             return
-        if before is not None and new.id < before.id and commit.maker not in self.operations:
-            raise StockFault("it stood still before its rename until its id was used and expired")
+        if before is not None and new.id < before.id:
+            if actor in self._late:
+                raise StockFault("it expired a commit while a request for another of its id was under way")
+            if commit.maker not in self.operations:
+                raise StockFault("it stood still before its rename until its id was used and expired")
         if commit.parent != before and before not in self.overwritten:
             raise Violation(
                 f"{describe(new)} of {root.label} was made on {describe(commit.parent)}, "

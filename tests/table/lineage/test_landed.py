@@ -77,6 +77,16 @@ def test_nobody_knows_when_the_next_ones_have_expired(tmp_path: Path, lineage: L
     assert commit_fate.snapshot.id == 40
 
 
+def test_nobody_knows_of_one_that_may_have_come_late(tmp_path: Path, lineage: Lineage) -> None:
+    """The request for it was carried out when another commit had had its id, and was gone."""
+    commit = point_of(lineage.snapshot(6))
+    expire(tmp_path, lineage.root, 1, 2, 3, 4, 5)
+    assert fate(lineage).landed is fate_of(lineage.files, lineage.root, commit) is Landed.YES
+    expire(tmp_path, lineage.root, 7, 8)
+    assert fate(lineage) == Fate(Landed.UNKNOWN, None, (7, 8))
+    assert fate_of(lineage.files, lineage.root, commit) is Landed.UNKNOWN
+
+
 @pytest.mark.parametrize("branch", [None, "b"])
 def test_a_tag_of_any_root_holds_it(tmp_path: Path, lineage: Lineage, branch: str | None) -> None:
     other = TABLE.root(branch)
