@@ -125,7 +125,7 @@ def test_what_is_kept_on_a_branch_outlives_an_expiry_on_main_which_shares_it(
     done(context, name, ORDERS, branch="fix", snapshot=4, **asked)
     kept = [tag.id for _, tag in Lineage(context.files, ORDERS.root()).tags()]
     assert 4 in kept
-    expired(orders, 2, 3, 4)
+    expired(orders, 1, 2, 3, 4)
     assert verify(context, ORDERS).problems == ()
     if name == "create-savepoint":
         done(context, "delete-savepoint", id=2)

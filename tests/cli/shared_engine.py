@@ -10,6 +10,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event, Task
+from paimark.core.travel.statements.views import Views
 
 
 class Shared:
@@ -31,6 +32,10 @@ class Shared:
 
     def current_database(self, given: str | None) -> str | None:
         return self._engine.current_database(given)
+
+    @property
+    def views(self) -> Views:
+        return self._engine.views
 
     def do(self, task: Task) -> Iterator[Event]:
         return self._engine.do(task)

@@ -48,6 +48,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.operations import COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.statements.views import Views
 from tests.simulation.actors import edits, repairs, tries
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.repairs import row_of
@@ -77,6 +78,10 @@ class StandInEngine:
 
     def current_database(self, given: str | None) -> str | None:
         return given
+
+    @property
+    def views(self) -> Views:
+        return {}
 
     @property
     def settings(self) -> None:

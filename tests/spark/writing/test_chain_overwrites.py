@@ -145,7 +145,7 @@ def test_what_is_cut_off_is_finished_only_if_nobody_wrote_there_since(warehouse:
     plan = planned(later(warehouse), "recover", TABLE)
     assert [each.target for each in plan.steps] == [TABLE.root("full").snapshot(3)]
     assert texts(plan, "affects") == [
-        "overwrite of snapshot 2 of branch delta has no effect for readers: its writer died before branch "
+        "overwrite in snapshot 2 of branch delta has no effect for readers: its writer died before branch "
         "full lost dt=20260103, and they take that from there"
     ]
     # Its day was written again, perhaps from the new rows.

@@ -86,7 +86,7 @@ def test_an_hour_later_others_have_committed_and_expired_it(table: Table, film: 
             # It is known, or it is said that it is not; and an undo does not pass over it.
             assert [each.after for each in later] == ["main at snapshot 2"], when
             [refusal] = undo(table).refusals
-            assert "moved since write of snapshot 2" in refusal.reason, when
+            assert "moved since write in snapshot 2" in refusal.reason, when
         else:
             assert all(each.landed is False for each in later), when
 

@@ -136,7 +136,7 @@ def test_a_writer_died_and_its_snapshot_expired(table: Table) -> None:
         "(it is not known whether this landed: its writer ended, and the snapshot has expired)"
     )
     [refusal] = planned(context, "undo", TABLE).refusals
-    assert refusal.reason == "main of d.t moved since write of snapshot 2: then at snapshot 2, now at 4"
+    assert refusal.reason == "main of d.t moved since write in snapshot 2: then at snapshot 2, now at 4"
     assert "expired" in refusal.hint
 
 

@@ -63,7 +63,7 @@ async def test_ctrl_c_past_the_point_of_no_return_says_so(warehouse: Path) -> No
     done(context_on(warehouse), "create-savepoint", snapshot=3)
     session = Session(Settings(str(warehouse)))
     store = HeldDeletions(session.context.files)
-    session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
+    session.room.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
     async with at_events(warehouse, (100, 36), session=session) as console:
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 5")
@@ -92,7 +92,7 @@ async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
         (warehouse / "shop.db/orders/snapshot" / f"snapshot-{number}").unlink()
     session = Session(Settings(str(warehouse)))
     store = HeldStore(session.context.files)
-    session.__dict__["context"] = replace(session.context, files=store)
+    session.room.__dict__["context"] = replace(session.context, files=store)
     async with at_events(warehouse, (100, 36), session=session) as console:
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 2")
@@ -131,7 +131,7 @@ async def test_a_plan_that_is_made_again_slowly_takes_the_old_one_off_the_screen
     (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()
     session = Session(Settings(str(warehouse)))
     store = HeldStore(session.context.files)
-    session.__dict__["context"] = replace(session.context, files=store)
+    session.room.__dict__["context"] = replace(session.context, files=store)
     async with at_events(warehouse, (100, 36), session=session) as console:
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 4")
@@ -196,7 +196,7 @@ async def test_a_plan_that_nobody_waits_for_is_not_made(
 ) -> None:
     session = Session(Settings(str(warehouse)))
     store = HeldStore(session.context.files)
-    session.__dict__["context"] = replace(session.context, files=store)
+    session.room.__dict__["context"] = replace(session.context, files=store)
     done(context_on(warehouse), "create-savepoint", snapshot=3)
     (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()
     async with at_events(warehouse, (100, 36), session=session) as console:

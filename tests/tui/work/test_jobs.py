@@ -44,7 +44,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
     monkeypatch.setattr(Console, "bell", lambda self: rung.append("bell"))
     session = Session(Settings(str(warehouse)))
     store = HeldStore(session.context.files)
-    session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
+    session.room.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
     async with at_orders(warehouse, (100, 32), session=session) as console:
         await console.press("J")
         await console.sees("Nothing runs.")
@@ -89,7 +89,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
 async def test_a_change_is_cancelled_from_the_list(warehouse: Path) -> None:
     session = Session(Settings(str(warehouse)))
     store = HeldStore(session.context.files)
-    session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
+    session.room.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
     async with at_orders(warehouse, (100, 32), session=session) as console:
         await console.press("space", "j", "space", "s")
         await console.sees("Make 2 savepoints")
