@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from paimark.core.actions.context import NO_AUDIT, Context
 from paimark.core.actions.plan import Plan, Refusal, raise_first
-from paimark.core.actions.said import Writer
+from paimark.core.actions.plan_wording import Writer
 from paimark.core.cancelling import to_the_end
 from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.regular_files import is_in_the_way

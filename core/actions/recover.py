@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from paimark.core.actions import audit
+from paimark.core.actions.bulk.applying import describe_interrupted
 from paimark.core.actions.change import driver, journal
 from paimark.core.actions.change.change import Done, Landed
 from paimark.core.actions.change.driver import change_named
@@ -18,14 +19,13 @@ from paimark.core.actions.change.late_requests import describe_wait, wait_for_cl
 from paimark.core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
 from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.many.applying import describe_interrupted
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import nothing_lost, savepoints_said
 from paimark.core.actions.repair.cut_off_overwrites import CutOff, cut_off, finish
 from paimark.core.actions.replace import point_main
 from paimark.core.actions.replace.table_directory import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
-from paimark.core.actions.said import nothing_lost, savepoints_said
 from paimark.core.actions.savepoints.create_savepoint import log_finished
 from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
 from paimark.core.actions.tags.delete_tag import left_reads, remove_left_read

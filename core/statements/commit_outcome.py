@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.said import outrun
+from paimark.core.actions.plan_wording import outrun
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.figures import duration
 from paimark.core.spark.protocol import Failed

@@ -19,10 +19,10 @@ from paimark.core.actions.change.landing import commit_user, find_commit
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.plan import Refusal, Step
+from paimark.core.actions.plan_wording import place_of
 from paimark.core.actions.rewrite.json_rows import decoded
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
-from paimark.core.actions.said import place_of
 from paimark.core.config import Settings
 from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted

@@ -22,6 +22,7 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.garbage.release_pins import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import end_unknown
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
@@ -36,7 +37,6 @@ from paimark.core.actions.roots.pin_snapshot import (
 from paimark.core.actions.roots.savepoint_claim import is_only_keeper
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
 from paimark.core.actions.roots.unlocked_changes import log, made
-from paimark.core.actions.said import end_unknown
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable, hint_before
 from paimark.core.figures import minute
