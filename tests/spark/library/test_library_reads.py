@@ -56,12 +56,12 @@ def test_char_is_padded_as_spark_pads_it(
     assert told.startswith("scan: paimon library (CHAR columns are padded to their length) ")
 
 
-@pytest.mark.parametrize("keys", long_but([[], ["k"]], []))
+@pytest.mark.parametrize("key", long_but(["", "k"], ""))
 def test_statements_that_change_rows_find_char_as_queries_do(
-    keys: list[str], engine: Engine, engine_warehouse: Path, judge: Judge
+    key: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
     """ORC files hold no blanks, and Spark pads only what a query or a DELETE reads."""
-    table = f"library.changed_chars_{len(keys)}"
+    table, keys = f"library.changed_chars{key}", [key] if key else []
     options = {"file.format": "orc", **({"bucket": "1"} if keys else {})}
     judge.create(
         engine_warehouse, table, {"k": "CHAR(5)", "c": "CHAR(3)", "n": "INT"}, keys=keys, options=options
