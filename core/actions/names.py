@@ -27,7 +27,7 @@ from paimark.core.actions.declared.kinds import (
     Version,
 )
 from paimark.core.actions.plan import Refusal
-from paimark.core.actions.said import consumers_of
+from paimark.core.actions.plan_wording import consumers_of
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
 from paimark.core.table.lineage.lineage import Lineage

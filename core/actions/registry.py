@@ -80,7 +80,7 @@ def _action(declared: Declaration) -> Action:
 
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
         if varied is not None and isinstance(given.get(varied.name), list | tuple):
-            from paimark.core.actions.many.planning import plan_each
+            from paimark.core.actions.bulk.planning import plan_each
 
             of_all = plan_each(context, table, plan, varied.name, given)
             return replace(of_all, action=name, table=table.full_name)
@@ -107,7 +107,7 @@ def _action(declared: Declaration) -> Action:
         # Without a table each action would miss something else first: its tag, its branch, main's head.
         defined.table(context.files, plan.table)
         if plan.parts:
-            from paimark.core.actions.many.applying import apply_each
+            from paimark.core.actions.bulk.applying import apply_each
 
             return apply_each(
                 context, plan, progress, lambda part: action(part.action).apply(context, part, progress)

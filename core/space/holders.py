@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from paimark.core.actions.garbage import release_pins
-from paimark.core.actions.said import consumers_of
+from paimark.core.actions.plan_wording import consumers_of
 from paimark.core.errors import Corrupt
 from paimark.core.space.report import SpaceKind
 from paimark.core.storage.files import Files

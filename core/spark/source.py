@@ -108,7 +108,7 @@ class PaimarkSource(DataSource):
         """For a read of `SourceRead.java`: leave there what to read, and return its columns."""
         from paimark.core.spark.datasource.requested_state import read_scope
         from paimark.core.spark.datasource.types import spark_columns
-        from paimark.core.spark.library.door import Visit
+        from paimark.core.spark.library.java_gateway import Visit
 
         self._require_rows()
         scan = _looked_up(self.options, is_for_rows=True, by_library=True)

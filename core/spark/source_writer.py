@@ -23,7 +23,7 @@ from pyspark.sql.datasource import DataSourceWriter, WriterCommitMessage
 
 from paimark.core.errors import Refused, hints_in_messages
 from paimark.core.spark.datasource.options import DOOR
-from paimark.core.spark.library.door import Visit
+from paimark.core.spark.library.java_gateway import Visit
 from paimark.core.spark.streaming.batch_commit import StreamBatch, commit_batch
 from paimark.core.spark.writing.target import WriteTarget, find_target, require_changeable
 from paimark.core.storage.open import open_files

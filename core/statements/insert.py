@@ -10,7 +10,7 @@ from decimal import Decimal, InvalidOperation
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal, Step
-from paimark.core.actions.said import nothing_lost, streams_skip
+from paimark.core.actions.plan_wording import nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.statements.call import ActionCall

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal, Step
+from paimark.core.actions.plan_wording import nothing_lost, streams_skip
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
-from paimark.core.actions.said import nothing_lost, streams_skip
 from paimark.core.errors import FileMissing
 from paimark.core.figures import counted
 from paimark.core.spark.arrow import read_batch

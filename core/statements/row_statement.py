@@ -24,10 +24,10 @@ from paimark.core.actions.checks import (
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.follow_ups import items_of
 from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Done, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import may_be_overwritten, outrun
 from paimark.core.actions.registry import Action, with_note
 from paimark.core.actions.rewrite.spark_rewrite import engine_of, writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
-from paimark.core.actions.said import may_be_overwritten, outrun
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line

@@ -10,8 +10,8 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.merge.divergence import find_divergence
 from paimark.core.actions.merge.journal import record_merge
-from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.roots.pin_snapshot import require_held
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
 from paimark.core.errors import Corrupt, Refused
@@ -509,12 +509,12 @@ def test_a_merge_that_expired_before_its_recovery_is_told_of_without_a_tag(
 ) -> None:
     """Its tag would name files that are gone: no engine could read it, and `verify` would find damage."""
     branched(context)
-    survey = survey_merge(context.files, ORDERS, "fix")
+    divergence = find_divergence(context.files, ORDERS, "fix")
     add(context, "shop.orders", 800)
     merged = Lineage(context.files, ORDERS.root()).latest()
     assert merged is not None
     gone_on_and_expired(context, orders)
-    record_merge(context, survey, merged)
+    record_merge(context, divergence, merged)
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
     # What of the branch main has is known, and what main changed since is not.
     with pytest.raises(Refused, match="made by the last merge, is gone"):

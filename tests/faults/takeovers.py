@@ -14,7 +14,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, done
-from tests.faults.scene import KilledScene
+from tests.faults.killed_change import KilledChange
 
 _CHANCE = re.compile(r"main-20\d{6}T\d{6}-[0-9a-f]{6}")
 _TOKEN = re.compile(r'"(token|time)":("[0-9a-f]{32}"|\d+)')
@@ -33,7 +33,7 @@ class Case:
     heads: tuple[int, ...]
 
 
-class Scene(KilledScene):
+class LaneData(KilledChange):
     """One case on a copy of the warehouse."""
 
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:

@@ -44,15 +44,15 @@ class CrashPoint(NamedTuple):
 def films(template: Path, tmp_path: Path) -> Iterator[tuple[str, str, Film]]:
     """The film of each action and case that needs no Spark, run once for its writes."""
     for number, case in enumerate(test_crash_points.CASES):
-        made = test_crash_points.Scene(case, template, tmp_path / f"made-{number}")
+        made = test_crash_points.LaneData(case, template, tmp_path / f"made-{number}")
         yield case.action, case.name, made.film
     for number, gone in enumerate(test_delete_and_expire.CASES):
         shutil.copytree(template, warehouse := tmp_path / f"gone-{number}/warehouse")
-        yield gone.action, gone.name, test_delete_and_expire.Scene(gone, warehouse).film
+        yield gone.action, gone.name, test_delete_and_expire.LaneData(gone, warehouse).film
     for number, moved in enumerate(test_replace_main.CASES):
-        yield moved.action, moved.name, takeovers.Scene(moved, template, tmp_path / f"moved-{number}").film
+        yield moved.action, moved.name, takeovers.LaneData(moved, template, tmp_path / f"moved-{number}").film
     for number, (name, prepare) in enumerate(test_rename_tag.PREPARED.items()):
-        renamed = test_rename_tag.Scene(prepare, template, tmp_path / f"renamed-{number}")
+        renamed = test_rename_tag.LaneData(prepare, template, tmp_path / f"renamed-{number}")
         yield "rename-tag", name, renamed.film
     yield from test_moved_tables.films(template, tmp_path)
     shutil.copytree(template, warehouse := tmp_path / "forward/warehouse")

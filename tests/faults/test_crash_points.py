@@ -27,7 +27,7 @@ from paimark.core.table.operations import read_operations
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done, replace_rows
 from tests.faults.fault_files import some_of
-from tests.faults.scene import KilledScene
+from tests.faults.killed_change import KilledChange
 
 # Temporary files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(LATEST|EARLIEST|ACTION|CLAIM-\d+|RECOVER-[^/]+|tag-new)\.[0-9a-f-]{36}$")
@@ -103,11 +103,11 @@ CASES = (
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
-def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
-    return Scene(request.param, warehouse_template, tmp_path)
+def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> LaneData:
+    return LaneData(request.param, warehouse_template, tmp_path)
 
 
-def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
+def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     for when in scene.killed(1 if is_long else 16):
         scene.assert_reads_rightly(when)
         scene.recover()
@@ -117,7 +117,7 @@ def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
 
 def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tmp_path: Path) -> None:
     """A commit and an expiry come before the recovery; then one undo takes back all parts that were done."""
-    scene = Scene(next(case for case in CASES if case.parts > 1), warehouse_template, tmp_path)
+    scene = LaneData(next(case for case in CASES if case.parts > 1), warehouse_template, tmp_path)
     for write in range(2, len(scene.film.writes), 5):
         scene.killed_after(write)
         scene.let_time_pass()
@@ -128,7 +128,7 @@ def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tm
         assert scene.savepoints("manual") == []
 
 
-def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
+def test_a_recovery_can_be_killed_too(scene: LaneData, is_long: bool) -> None:
     recoveries, known = 0, set[str]()
     for write in range(1, len(scene.film.writes) + 1, 1 if is_long else 14):
         for when in scene.killed_recovering(write, partial(some_of, turn=write, known=known)):
@@ -139,7 +139,7 @@ def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     assert recoveries > 0 or scene.case.action == "create-tag"
 
 
-class Scene(KilledScene):
+class LaneData(KilledChange):
     """One case on a copy of the template, each time from the same start."""
 
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, contents, context_on, done, planned, replace_rows
 from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA
-from tests.faults.scene import KilledScene
+from tests.faults.killed_change import KilledChange
 from tests.long import long_but
 from tests.paimon import commit
 
@@ -158,8 +158,8 @@ LONG = ("savepoint of a snapshot", "savepoint without its tag", "tag of an expir
 
 
 @pytest.fixture
-def scene(request: pytest.FixtureRequest, warehouse: Path) -> Scene:
-    return Scene(request.param, warehouse)
+def scene(request: pytest.FixtureRequest, warehouse: Path) -> LaneData:
+    return LaneData(request.param, warehouse)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def scene(request: pytest.FixtureRequest, warehouse: Path) -> Scene:
     indirect=True,
     ids=lambda case: case.name,
 )
-def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
+def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
     for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
         scene.assert_what_stays_is_whole(when)
@@ -183,7 +183,7 @@ def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
     indirect=True,
     ids=lambda case: case.name,
 )
-def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
+def test_a_recovery_can_be_killed_too(scene: LaneData, is_long: bool) -> None:
     """After some of the kills, at some writes of the recovery: all of them would take minutes."""
     count = len(scene.film.writes)
     recoveries, step = 0, 4 + count // 10
@@ -196,7 +196,7 @@ def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
     assert recoveries > 1
 
 
-class Scene(KilledScene):
+class LaneData(KilledChange):
     """One case on its own warehouse, each time from the same start."""
 
     def __init__(self, case: Case, warehouse: Path) -> None:

@@ -12,10 +12,10 @@ from paimark.core.space.space import space
 from paimark.core.table.layout import BARRIER
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.system_tables import SYSTEM_TABLES
-from paimark.core.table.timeline.scene import read_scene
+from paimark.core.table.timeline.lane_data import read_lane_data
 from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, context_on
-from tests.faults.takeovers import Case, Scene
+from tests.faults.takeovers import Case, LaneData
 from tests.faults.test_replace_main import CASES
 
 GOING = [each for each in CASES if each.name in ("delete a branch", "retire a branch")]
@@ -25,7 +25,7 @@ GOING = [each for each in CASES if each.name in ("delete a branch", "retire a br
 def test_everything_reads_a_branch_that_goes(
     case: Case, warehouse_template: Path, tmp_path: Path, is_long: bool
 ) -> None:
-    scene = Scene(case, warehouse_template, tmp_path)
+    scene = LaneData(case, warehouse_template, tmp_path)
     context = context_on(tmp_path / "warehouse")
     files = context.files
     for when in scene.killed(1 if is_long else 5):
@@ -34,7 +34,7 @@ def test_everything_reads_a_branch_that_goes(
         assert all(each.endswith(" of fix") for each in needing), when
         assert not any(each.path.endswith(BARRIER) for each in (*report.orphans, *report.young)), when
         assert space(context, ORDERS).rows, when
-        assert read_scene(files, ORDERS, main_root(files, ORDERS), []).lanes, when
+        assert read_lane_data(files, ORDERS, main_root(files, ORDERS), []).lanes, when
         assert list(doctor._table(GlobalOptions(warehouse=files.uri), "shop.orders")), when
         for root in all_roots(files, ORDERS):
             for name, table in SYSTEM_TABLES.items():

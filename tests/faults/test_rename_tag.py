@@ -20,7 +20,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.records import Tag
 from tests.actions.acting import ORDERS, contents, done
-from tests.faults.scene import KilledScene
+from tests.faults.killed_change import KilledChange
 from tests.simulation.actors import ours
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Actor
@@ -33,7 +33,7 @@ OLD, NEW = "v2", "new"
 _SLOW_SECONDS = 4.0
 # Temporary files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(ACTION|tag-new)\.[0-9a-f-]{36}$")
-Deed = Callable[["Scene"], object]
+Deed = Callable[["LaneData"], object]
 
 
 def nothing(context: Context) -> None:
@@ -49,18 +49,18 @@ PREPARED = {"main": nothing, "a branch that is main": branch_is_main}
 
 
 @pytest.fixture(params=PREPARED)
-def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
-    return Scene(PREPARED[request.param], warehouse_template, tmp_path)
+def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> LaneData:
+    return LaneData(PREPARED[request.param], warehouse_template, tmp_path)
 
 
-def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
+def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     for when in scene.killed(1 if is_long else 3):
         scene.assert_kept(when)
         scene.recover()
         scene.assert_whole(when)
 
 
-def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
+def test_a_recovery_can_be_killed_too(scene: LaneData, is_long: bool) -> None:
     step = 2 if is_long else 5
     for write in range(1, len(scene.film.writes) + 1, step):
         for when in scene.killed_recovering(write, lambda writes: range(1, len(writes) + 1, step)):
@@ -69,27 +69,27 @@ def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
             scene.assert_whole(when)
 
 
-def deletes_old(scene: Scene) -> None:
+def deletes_old(scene: LaneData) -> None:
     scene.put(OLD, None)
 
 
-def deletes_new(scene: Scene) -> None:
+def deletes_new(scene: LaneData) -> None:
     scene.put(NEW, None)
 
 
-def makes_old_anew(scene: Scene) -> None:
+def makes_old_anew(scene: LaneData) -> None:
     """Reuse the old name for another snapshot, as a stock engine may."""
     scene.put(OLD, scene.other)
 
 
-def gives_new_a_time_to_live(scene: Scene) -> None:
+def gives_new_a_time_to_live(scene: LaneData) -> None:
     tag = scene.there(NEW)
     if tag is not None:
         lives = b', "tagCreateTime": [2099, 1, 1, 0, 0], "tagTimeRetained": 60.0}'
         scene.put(NEW, tag.rstrip(b"}\n ") + lives)
 
 
-def takes_new_for_another(scene: Scene) -> None:
+def takes_new_for_another(scene: LaneData) -> None:
     scene.put(NEW, scene.other)
 
 
@@ -97,7 +97,7 @@ DEEDS = (deletes_old, deletes_new, makes_old_anew, gives_new_a_time_to_live, tak
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed, is_long: bool) -> None:
+def test_another_engine_acts_before_somebody_recovers(scene: LaneData, deed: Deed, is_long: bool) -> None:
     """Its tags stay; and if it left one of the two tags, a tag still keeps the rows afterwards."""
     for write, call in [*enumerate(scene.film.writes, start=1)][:: 1 if is_long else 2]:
         scene.killed_after(write)
@@ -113,7 +113,7 @@ def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed, 
         scene.assert_settled(call)
 
 
-def test_a_tag_of_the_old_name_that_came_later_stays(scene: Scene) -> None:
+def test_a_tag_of_the_old_name_that_came_later_stays(scene: LaneData) -> None:
     """This holds even for a tag of the same snapshot, which has the same bytes."""
     gone = scene.film.writes.index(f"delete {scene.root.tag(OLD)}") + 1
     for write in range(gone + 1, len(scene.film.writes)):
@@ -168,7 +168,7 @@ class SlowExpiry(StockMaintenance):
             return super()._read_tags(directory)
 
 
-class Scene(KilledScene):
+class LaneData(KilledChange):
     """Rename tag v2 to `new`. `other` is the file of another snapshot's tag."""
 
     def __init__(self, prepare: Callable[[Context], None], template: Path, tmp_path: Path) -> None:

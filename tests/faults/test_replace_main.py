@@ -14,7 +14,7 @@ from tests.actions.acting import done
 from tests.actions.taking_over import left_stray
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import some_of
-from tests.faults.takeovers import Case, Scene
+from tests.faults.takeovers import Case, LaneData
 from tests.long import long_but
 from tests.paimon import commit
 from tests.table.branches import create_branch
@@ -120,8 +120,8 @@ LONG = ("replace by a stock branch", "undo to a branch", "undo of retiring")
 
 
 @pytest.fixture
-def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
-    return Scene(request.param, warehouse_template, tmp_path)
+def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> LaneData:
+    return LaneData(request.param, warehouse_template, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Pa
     indirect=True,
     ids=lambda case: case.name,
 )
-def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
+def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
     for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
         scene.assert_reads_rightly(when)
@@ -144,7 +144,7 @@ def test_every_write_can_be_the_last(scene: Scene, is_long: bool) -> None:
     indirect=True,
     ids=lambda case: case.name,
 )
-def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
+def test_a_recovery_can_be_killed_too(scene: LaneData, is_long: bool) -> None:
     known = set[str]()
     for turn, write in enumerate(range(1, len(scene.film.writes) + 1, 3 if is_long else 30)):
         for when in scene.killed_recovering(write, partial(some_of, turn=turn, known=known)):

@@ -20,8 +20,8 @@ from msgspec import Raw
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.conflict_file import encoded
 from paimark.core.actions.merge.conflict_lines import EndLine, KeyLine, header_of
+from paimark.core.actions.merge.divergence import find_divergence
 from paimark.core.actions.merge.history import events
-from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.registry import action
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Refused, Unavailable
@@ -46,7 +46,7 @@ Main = tuple[int | None, Rows, int, list[str]]
 
 
 @dataclass
-class Scene:
+class LaneData:
     """An action on `orders` in its own database, each time from the same start."""
 
     warehouse: Path
@@ -117,7 +117,7 @@ class Scene:
 
 def scene_of(
     warehouse: Path, database: str, name: str, arguments: Mapping[str, object], *, both: bool
-) -> Scene:
+) -> LaneData:
     """The branch `fix` has two commits since the fork; with `both`, main has one too."""
     table = TablePath(database, "orders")
     shutil.copytree(warehouse / "shop.db" / "orders", warehouse / table.directory)
@@ -128,7 +128,7 @@ def scene_of(
     for where, key in sides:
         row = {"order_id": [key], "customer": ["x"], "price": [1.0]}
         commit(warehouse, f"{table.full_name}{where}", pa.table(row, schema=ORDERS))
-    return Scene(warehouse, table, name, arguments)
+    return LaneData(warehouse, table, name, arguments)
 
 
 def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path, is_long: bool) -> None:
@@ -160,20 +160,20 @@ REWRITINGS: tuple[tuple[Change, ...], ...] = (
 SHORT = ("merge-branch", "undo")
 
 
-def chosen_file(scene: Scene) -> Path:
+def chosen_file(scene: LaneData) -> Path:
     """Let main change key 51 too, and write a resolution that chooses the branch's row."""
     row = {"order_id": [51], "customer": ["main"], "price": [3.0]}
     commit(scene.warehouse, scene.table.full_name, pa.table(row, schema=ORDERS))
-    survey = survey_merge(LocalFiles(str(scene.warehouse)), scene.table, "fix")
+    divergence = find_divergence(LocalFiles(str(scene.warehouse)), scene.table, "fix")
     line = KeyLine(key={"order_id": Raw(b"51")}, choose="branch")
     path = scene.warehouse.parent / f"{scene.table.database}.jsonl"
-    at = (survey.base, survey.start.head.snapshot, survey.branch.snapshot)
-    header = header_of(survey.target, "merge-branch", "fix", *at)
+    at = (divergence.base, divergence.start.head.snapshot, divergence.branch.snapshot)
+    header = header_of(divergence.target, "merge-branch", "fix", *at)
     path.write_bytes(encoded(header) + encoded(line) + encoded(EndLine(1)))
     return path
 
 
-def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Change, ...]) -> Scene:
+def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Change, ...]) -> LaneData:
     *before_it, (name, arguments) = changes
     scene = scene_of(warehouse, f"{prefix}_{name.replace('-', '_')}", name, arguments, both=True)
     scene.engine = lambda: engine

@@ -19,7 +19,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import StructType
 
 from paimark.core.spark.launch.session import start_spark
-from paimark.core.spark.library.door import Visit
+from paimark.core.spark.library.java_gateway import Visit
 from paimark.core.spark.protocol import Start
 from paimark.core.spark.source import PaimarkSource
 from tests.spark.streaming_child import FAST, QUIET

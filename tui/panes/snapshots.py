@@ -373,7 +373,7 @@ def snapshot_facts(snapshot: Snapshot, now_ms: int, counted: str, kept_by: str =
 def _written_by(snapshot: Snapshot) -> list[Fact]:
     """Why it was made, by whom and with what."""
     # Here, because the first frame has only rows.
-    from paimark.core.actions.said import engine_of
+    from paimark.core.actions.plan_wording import engine_of
 
     note, engine = note_of(snapshot), snapshot.writer_version
     return [

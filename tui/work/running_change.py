@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.message import Message
 
+from paimark.core.actions.bulk.applying import PartlyDone, parts_done
 from paimark.core.actions.change.journal import TableGone, TakenOver
 from paimark.core.actions.context import Context, Counting
-from paimark.core.actions.many.applying import PartlyDone, parts_done
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.actions.recover import has_left
 from paimark.core.actions.registry import Action

@@ -47,14 +47,7 @@ from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.comparison import savepoints_held_alone
-from paimark.core.actions.roots.root_files import (
-    remove_root,
-    root_files,
-)
-from paimark.core.actions.roots.root_state import RootState, held_by, moving_refusals, state
-from paimark.core.actions.roots.waiting import cleanings_to_stop
-from paimark.core.actions.said import (
+from paimark.core.actions.plan_wording import (
     commits_between,
     end_unknown,
     engine_of,
@@ -68,6 +61,13 @@ from paimark.core.actions.said import (
     unit_in,
     version_of,
 )
+from paimark.core.actions.replace.comparison import savepoints_held_alone
+from paimark.core.actions.roots.root_files import (
+    remove_root,
+    root_files,
+)
+from paimark.core.actions.roots.root_state import RootState, held_by, moving_refusals, state
+from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted, some_of

@@ -19,6 +19,7 @@ from paimark.core.actions.checks import moved
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Step, raise_first
+from paimark.core.actions.plan_wording import otherwise
 from paimark.core.actions.replace.pointer import drop_expired
 from paimark.core.actions.roots.root_files import (
     SCHEMAS,
@@ -36,7 +37,6 @@ from paimark.core.actions.roots.root_files import (
 )
 from paimark.core.actions.roots.root_state import drop_lost_tags, is_lost, state
 from paimark.core.actions.roots.waiting import wait_for_cleanings
-from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import with_retention

@@ -16,7 +16,7 @@ import msgspec
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Done, Item, Plan, Step
-from paimark.core.actions.said import nothing_lost
+from paimark.core.actions.plan_wording import nothing_lost
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import Landed

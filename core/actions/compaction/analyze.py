@@ -14,9 +14,9 @@ from paimark.core.actions.checks import fingerprint, require_allowed, require_un
 from paimark.core.actions.compaction.compact import NO_UNDO, committed, finished
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
+from paimark.core.actions.plan_wording import nothing_lost
 from paimark.core.actions.rewrite.spark_rewrite import writing_refusals
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.actions.said import nothing_lost
 from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.figures import size as file_size
 from paimark.core.figures import some_of

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import require_allowed, require_unmoved, text_argument
-from paimark.core.actions.compaction.survey import Survey, survey
+from paimark.core.actions.compaction.candidates import Candidates, find_candidates
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import may_be_overwritten, nothing_lost, outrun, stock_writer
 from paimark.core.actions.rewrite.spark_rewrite import answer_of, engine_of
-from paimark.core.actions.said import may_be_overwritten, nothing_lost, outrun, stock_writer
 from paimark.core.errors import Cancelled, FileMissing, Outrun, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -50,7 +50,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     branch, partition = text_argument(arguments, "branch"), text_argument(arguments, "partition")
     found, refusals = None, list[Refusal]()
     try:
-        found = survey(context.files, table, branch, partition)
+        found = find_candidates(context.files, table, branch, partition)
     except FileMissing as error:
         refusals.append(Refusal(f"{table.full_name} is not whole: {error.message}", "Repair it first."))
     except Refused as error:
@@ -81,7 +81,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     if plan.empty:
         return _nothing(plan, plan.summary)
     branch, partition = (text_argument(plan.arguments, each) for each in ("branch", "partition"))
-    found = survey(context.files, table, branch, partition)
+    found = find_candidates(context.files, table, branch, partition)
     require_unmoved(table, plan, found.fingerprint)
     root, before = found.root, found.head.id if found.head else 0
     made = committed(context, root, _order(found, plan), before, progress)
@@ -95,7 +95,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     return finished(context, plan, root, before, made, message, _facts(made, gone, new), started, progress)
 
 
-def _order(found: Survey, plan: Plan) -> Compact:
+def _order(found: Candidates, plan: Plan) -> Compact:
     root, chosen = found.root, found.partitions
     return Compact(
         number=0,
@@ -177,7 +177,7 @@ def _replaced(files: Files, table: TablePath, made: Snapshot) -> tuple[_Counted,
     return (len(gone), sum(gone)), (len(new), sum(new))
 
 
-def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
+def _refusals(context: Context, found: Candidates) -> Iterator[Refusal]:
     name = found.root.table.full_name
     if not has_library(context.options):
         yield Refusal(*no_library())
@@ -190,7 +190,7 @@ def _refusals(context: Context, found: Survey) -> Iterator[Refusal]:
         yield Refusal(f"{name} {each.reason}", each.hint)
 
 
-def _joined(files: Files, found: Survey) -> Iterator[ManifestEntry]:
+def _joined(files: Files, found: Candidates) -> Iterator[ManifestEntry]:
     """The files that may be joined, of a table without buckets."""
     assert found.head is not None, "it has files"
     table, small = found.root.table, small_below(found.schema)
@@ -200,26 +200,26 @@ def _joined(files: Files, found: Survey) -> Iterator[ManifestEntry]:
             yield each
 
 
-def _touched(found: Survey) -> _Counted:
+def _touched(found: Candidates) -> _Counted:
     """At most so many files are replaced, and their bytes."""
     return found.joined if found.joins_files else (found.files, found.size)
 
 
-def _cost(found: Survey, *, is_full: bool) -> str:
+def _cost(found: Candidates, *, is_full: bool) -> str:
     files, size = _touched(found)
     left = found.left(is_full=is_full)
     after = "Paimon's rules choose which" if left is None else f"about {counted(left, 'file')} will be left"
     return f"Spark merges up to {files:,} of {counted(found.files, 'file')} ({file_size(size)}); {after}"
 
 
-def _steps(found: Survey) -> Iterator[Step]:
+def _steps(found: Candidates) -> Iterator[Step]:
     files, size = _touched(found)
     where = "partition" if found.joins_files else "bucket"
     yield Step("replace", f"up to {counted(files, 'file')}", f"in {counted(len(found.buckets), where)}", size)
     yield Step("create", _next(found.root, found.head), "one COMPACT commit")
 
 
-def _is_empty(found: Survey) -> bool:
+def _is_empty(found: Candidates) -> bool:
     """Whether it is certain that there is nothing to do."""
     return not found.files or (found.joins_files and not found.has_vectors and not found.joined[0])
 
@@ -228,7 +228,7 @@ def _next(root: Root, head: Snapshot | None) -> str:
     return root.snapshot(1 if head is None else head.id + 1)
 
 
-def _items(context: Context, found: Survey, *, is_full: bool) -> Iterator[Item]:
+def _items(context: Context, found: Candidates, *, is_full: bool) -> Iterator[Item]:
     files, root, options = context.files, found.root, found.schema.options
     name = root.table.full_name
     if expiry := options.get("record-level.expire-time"):
@@ -251,7 +251,7 @@ def _items(context: Context, found: Survey, *, is_full: bool) -> Iterator[Item]:
     yield Item("undo", NO_UNDO)
 
 
-def _changelogs(found: Survey, *, is_full: bool) -> Iterator[Item]:
+def _changelogs(found: Candidates, *, is_full: bool) -> Iterator[Item]:
     producer = found.schema.options.get("changelog-producer", "").strip().lower()
     by_any = _PRODUCERS.get(producer)
     if by_any is None:

@@ -31,8 +31,8 @@ from paimark.core.actions.garbage.release_pins import dependents
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, frees, raise_first
+from paimark.core.actions.plan_wording import final, go, name_lost, unit_in, version_of
 from paimark.core.actions.roots import guard_tags, savepoint_claim
-from paimark.core.actions.said import final, go, name_lost, unit_in, version_of
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed
 from paimark.core.storage.files import Files, read_if_there

@@ -36,8 +36,8 @@ from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import consumers_of, final, nothing_lost, otherwise, tags_said
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.said import consumers_of, final, nothing_lost, otherwise, tags_said
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, Refused, UsageError
 from paimark.core.figures import MOST_NAMES, counted, minute, moment

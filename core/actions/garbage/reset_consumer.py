@@ -22,7 +22,7 @@ from paimark.core.actions.checks import (
 )
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.said import consumers_of, otherwise
+from paimark.core.actions.plan_wording import consumers_of, otherwise
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line

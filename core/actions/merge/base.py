@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from paimark.core.actions import said
+from paimark.core.actions import plan_wording
 from paimark.core.actions.merge.ancestry import Ancestry
 from paimark.core.actions.merge.history import Merged, MergeEvent, events, merged
 from paimark.core.errors import Corrupt, FileMissing, Refused
@@ -36,7 +36,7 @@ class Base(NamedTuple):
 
 def place_of(files: Files, root: Root) -> str:
     """`main`, or `branch fix`, as it is now."""
-    return said.place_of(root, is_main=root == main_root(files, root.table))
+    return plan_wording.place_of(root, is_main=root == main_root(files, root.table))
 
 
 def base_of(files: Files, target: Side, branch: Side, head: Snapshot | None = None) -> Base:

@@ -15,6 +15,7 @@ from paimark.core.actions.change.landing import hold_expiry
 from paimark.core.actions.checks import integer_argument, text_argument
 from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen
+from paimark.core.actions.merge.divergence import Divergence, find_divergence
 from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
     copy_tags,
@@ -32,12 +33,11 @@ from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, reco
 from paimark.core.actions.merge.merge_branch import forward, merged_state
 from paimark.core.actions.merge.resolution import Resolution
 from paimark.core.actions.merge.rows import merged_rows
-from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, raise_first
+from paimark.core.actions.plan_wording import nothing_lost, otherwise
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from paimark.core.actions.row_checks.checking import checked_again, is_checked
-from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.operations import CheckResult
 from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
@@ -99,24 +99,24 @@ class MergeRows(_Merge):
         # Columns may be added without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
-            work, survey = self.work, self.survey_on(start)
+            work, divergence = self.work, self.divergence_on(start)
             choice, path = str(work.plan.arguments["on_conflict"]), work.plan.arguments.get("resolve")
-            chosen = None if path is None else _as_chosen(work, survey)[1]
-            rows = merged_rows(work.context, survey, choice, work.progress, chosen)
+            chosen = None if path is None else _as_chosen(work, divergence)[1]
+            rows = merged_rows(work.context, divergence, choice, work.progress, chosen)
             if is_checked(work.plan):
                 # Upserts are checked on main as it is: rows of other keys that come meanwhile are later ones.
                 # Beside other rows nobody may commit.
                 rows = replace(rows, is_checked=not rows.are_upserts)
                 if now != (work.plan.main_at, self.state.schema):
-                    under = merged_state(work.context, survey, choice, chosen, rows)
+                    under = merged_state(work.context, divergence, choice, chosen, rows)
                     self._checks = checked_again(work.context, work.plan, under, work.progress)
             self._rows = now, rows
         return self._rows[1]
 
     def may_follow(self, start: RewriteBase) -> bool:
-        state, survey = self.state, _survey(self.work)
-        is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.branch_head))
-        is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
+        state, divergence = self.state, _divergence(self.work)
+        is_same_branch = is_same_commit(divergence.branch.snapshot, snapshot_of(state.branch_head))
+        is_same_base = is_same_commit(divergence.base, snapshot_of(state.base))
         # With other rows of main there may be other conflicts than the person has seen.
         is_chosen = "resolve" in self.work.plan.arguments
         return is_same_branch and is_same_base and not is_chosen
@@ -152,14 +152,14 @@ class FastForward(_Merge):
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work, main = self.work, self.first_head
-        survey = self.survey(main)
+        divergence = self.divergence(main)
         hold_expiry(work.files, self.root, work.token, main.id + 1)
-        tags = tags_to_copy(work.files, survey, self._points)
+        tags = tags_to_copy(work.files, divergence, self._points)
         pinned = is_pinned(work.files, self.root, self.state.branch, snapshot_of(self.state.branch_head))
         hold.note(TRY, {"head": main.as_written(), "tags": tags, "pinned": pinned})
         hold.require()
-        copy_tags(work.files, survey, tags, work.progress)
-        self.made = append_snapshots(work.context, survey, self._points, work.progress)
+        copy_tags(work.files, divergence, tags, work.progress)
+        self.made = append_snapshots(work.context, divergence, self._points, work.progress)
         return {"made": self.made.as_written()}
 
     def landed(self, hold: Hold) -> Landed:
@@ -175,16 +175,16 @@ class FastForward(_Merge):
         return (is_back or files.exists(self.root.snapshot(first))) and self.landed(hold) is Landed.NO
 
     def record(self, hold: Hold) -> None:
-        survey = self.survey(self.head(hold))
+        divergence = self.divergence(self.head(hold))
         if self.made is None and self.landed(hold) is Landed.YES:
             # A recovery goes on if the first of them landed.
-            self.made = append_snapshots(self.work.context, survey, self._points, self.work.progress)
-        if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
+            self.made = append_snapshots(self.work.context, divergence, self._points, self.work.progress)
+        if self.made is None and divergence.branch.snapshot.id == divergence.base.id + 1:
             # A person says that it was committed, and there was only one snapshot to commit.
-            self.made = survey.branch.snapshot
+            self.made = divergence.branch.snapshot
         if self.made is not None:
-            self._settle_tags(hold, survey, self.made.id)
-        record_merge(self.work.context, survey, self.made or self.moved[1])
+            self._settle_tags(hold, divergence, self.made.id)
+        record_merge(self.work.context, divergence, self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
@@ -195,13 +195,13 @@ class FastForward(_Merge):
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
         self._take_back_tags(hold, self._points)
 
-    def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:
+    def _settle_tags(self, hold: Hold, divergence: Divergence, reached: int) -> None:
         """Let the target have the branch's tags up to the snapshot that it reached, and no others."""
         files, there = self.work.files, [each for each in self._points if each.id <= reached]
         self._take_back_tags(hold, [each for each in self._points if each.id > reached])
-        if root_exists(files, survey.branch.root):
+        if root_exists(files, divergence.branch.root):
             # Others may have been made since.
-            copy_tags(files, survey, tags_to_copy(files, survey, there), self.work.progress)
+            copy_tags(files, divergence, tags_to_copy(files, divergence, there), self.work.progress)
         unmark_tags(files, self.root, there)
 
     def _take_back_tags(self, hold: Hold, points: Sequence[Point]) -> None:
@@ -233,31 +233,35 @@ class FastForward(_Merge):
         return f" up to snapshot {made.id}: {self._why_it_ends()}"
 
 
-def _as_planned(work: Work) -> Survey:
-    """Survey again. Raises `Refused` if more changed than commits that came to the target."""
+def _as_planned(work: Work) -> Divergence:
+    """Compare again. Raises `Refused` if more changed than commits that came to the target."""
     arguments = work.plan.arguments
     is_chosen = "resolve" in arguments
 
-    def find() -> Survey:
-        survey = _survey(work)
-        return _as_chosen(work, survey)[0] if is_chosen and survey.kind == arguments["kind"] else survey
+    def find() -> Divergence:
+        divergence = _divergence(work)
+        return (
+            _as_chosen(work, divergence)[0]
+            if is_chosen and divergence.kind == arguments["kind"]
+            else divergence
+        )
 
-    def may_go_on(survey: Survey) -> bool:
-        return not is_chosen and survey.kind != "fast-forward" and survey.kind == arguments["kind"]
+    def may_go_on(divergence: Divergence) -> bool:
+        return not is_chosen and divergence.kind != "fast-forward" and divergence.kind == arguments["kind"]
 
     return as_planned_or_gone_on(work, find, may_go_on)
 
 
-def _survey(work: Work) -> Survey:
+def _divergence(work: Work) -> Divergence:
     arguments = work.plan.arguments
     up_to, into = integer_argument(arguments, "up_to"), text_argument(arguments, "into")
-    return survey_merge(work.files, work.table, str(arguments["name"]), into, up_to=up_to)
+    return find_divergence(work.files, work.table, str(arguments["name"]), into, up_to=up_to)
 
 
-def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
-    """Add the choices of the plan to the survey. Raises `Refused` when the file changed since."""
+def _as_chosen(work: Work, divergence: Divergence) -> tuple[Divergence, Resolution]:
+    """Add the choices of the plan to the divergence. Raises `Refused` when the file changed since."""
     arguments = work.plan.arguments
     path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
-    survey, resolution, refusals = chosen(work.context, survey, path, digest)
+    divergence, resolution, refusals = chosen(work.context, divergence, path, digest)
     raise_first(refusals)
-    return survey, resolution
+    return divergence, resolution

@@ -12,11 +12,11 @@ from paimark.core.actions.checks import integer_argument, required_text, text_ar
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.merge.conflict_file import key_lines
 from paimark.core.actions.merge.conflict_lines import BASE, MERGE, At, KeyLine, header_of
+from paimark.core.actions.merge.divergence import Divergence, find_divergence
 from paimark.core.actions.merge.history import events
 from paimark.core.actions.merge.resolution import Between, Resolution, moved, resolved
 from paimark.core.actions.merge.rows import keyed_queries, rewriting, versions_of
 from paimark.core.actions.merge.sql import Choices, exactly
-from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Refusal, raise_first
 from paimark.core.actions.rewrite.spark_rewrite import run_query
 from paimark.core.errors import Refused
@@ -160,42 +160,42 @@ def conflicting(context: Context, table: TablePath, arguments: Mapping[str, obje
     Raises `NotFound`.
     """
     name, up_to = required_text(arguments, "name"), integer_argument(arguments, "up_to")
-    survey = survey_merge(context.files, table, name, text_argument(arguments, "into"), up_to=up_to)
-    return between_of(context, survey)
+    divergence = find_divergence(context.files, table, name, text_argument(arguments, "into"), up_to=up_to)
+    return between_of(context, divergence)
 
 
-def between_of(context: Context, survey: Survey) -> Between:
-    main, branch = survey.start.head.snapshot, survey.branch
+def between_of(context: Context, divergence: Divergence) -> Between:
+    main, branch = divergence.start.head.snapshot, divergence.branch
     return Between(
         header_of(
-            survey.target,
+            divergence.target,
             MERGE,
             branch.root.label,
-            survey.base,
+            divergence.base,
             main,
             branch.snapshot,
-            into="" if survey.start.is_main else survey.start.root.label,
+            into="" if divergence.start.is_main else divergence.start.root.label,
         ),
-        survey.target,
-        lambda: compare(context, survey),
-        _WHY_NONE.get(survey.kind, ""),
-        lambda: _states(context.files, survey.start.root, main),
+        divergence.target,
+        lambda: compare(context, divergence),
+        _WHY_NONE.get(divergence.kind, ""),
+        lambda: _states(context.files, divergence.start.root, main),
     )
 
 
 def chosen(
-    context: Context, survey: Survey, path: str, digest: str | None
-) -> tuple[Survey, Resolution, list[Refusal]]:
+    context: Context, divergence: Divergence, path: str, digest: str | None
+) -> tuple[Divergence, Resolution, list[Refusal]]:
     """The merge with a person's choices for it, and why they may be for an earlier state of it.
 
     `digest` is the file's earlier one, None for the first time. Raises as `resolved`.
     """
-    if survey.kind != "keyed":
-        branch = survey.branch.root.label
+    if divergence.kind != "keyed":
+        branch = divergence.branch.root.label
         raise Refused(f"A merge of branch {branch} has no keys in conflict now", "Leave the choices out.")
-    between = between_of(context, survey)
+    between = between_of(context, divergence)
     resolution = resolved(between, path, digest)
-    return replace(survey, choices=resolution.digest), resolution, moved(between, path, resolution.header)
+    return replace(divergence, choices=resolution.digest), resolution, moved(between, path, resolution.header)
 
 
 def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
@@ -208,12 +208,12 @@ def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
     return states
 
 
-def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Choices] | None:
+def compare(context: Context, divergence: Divergence) -> tuple[Mapping[str, Version], Choices] | None:
     """The versions to compare for conflicts, and the queries; None if there can be none. Raises `Refused`."""
-    if survey.kind != "keyed":
+    if divergence.kind != "keyed":
         return None
-    raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
-    return versions_of(survey), Choices(keyed_queries(context, survey))
+    raise_first((*divergence.schema_refusals, *rewriting(context, divergence)[1]))
+    return versions_of(divergence), Choices(keyed_queries(context, divergence))
 
 
 def _cut(row: Row) -> Row:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.merge.survey import Survey
+from paimark.core.actions.merge.divergence import Divergence
 from paimark.core.actions.roots.guard_tags import guard, unguard
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
@@ -23,11 +23,13 @@ from paimark.core.table.manifests.chain import marked_unless_proven, without_mar
 from paimark.core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
 
-def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
+def new_tags(files: Files, divergence: Divergence) -> tuple[dict[str, Snapshot], list[str]]:
     """The branch's tags after the base that main lacks, and the names that main has at another snapshot."""
-    main, branch = Side(files, survey.start.root), Side(files, survey.branch.root)
+    main, branch = Side(files, divergence.start.root), Side(files, divergence.branch.root)
     later = {
-        name: tag for name, tag in branch.tags.items() if survey.base.id < tag.id <= survey.branch.snapshot.id
+        name: tag
+        for name, tag in branch.tags.items()
+        if divergence.base.id < tag.id <= divergence.branch.snapshot.id
     }
     clashes = [name for name in later if name in main.tags and main.tags[name].id != later[name].id]
     return {name: tag for name, tag in later.items() if name not in main.tags}, clashes
@@ -50,35 +52,35 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
 
 
 def append_snapshots(
-    context: Context, survey: Survey, points: Sequence[Point], progress: Progress
+    context: Context, divergence: Divergence, points: Sequence[Point], progress: Progress
 ) -> Snapshot:
     """Append the branch's snapshots `points` to main's; return the last that main then has of them.
 
     It is older than the branch's head if another process committed to main in between, or deleted the branch.
     Raises `Refused` if that happened before the first snapshot.
     """
-    files, main, branch = context.files, survey.start.root, survey.branch.root
-    head = survey.branch.snapshot
+    files, main, branch = context.files, divergence.start.root, divergence.branch.root
+    head = divergence.branch.snapshot
     pin = merge_tag(branch.label, head.id)
-    files.create(main.tag(pin), survey.branch.data)
+    files.create(main.tag(pin), divergence.branch.data)
     guard(files, main, pin)
     last = append_between(files, branch, main, points)
     if last is None:
-        raise _refused(files, survey, points[0].id)
+        raise _refused(files, divergence, points[0].id)
     if last.snapshot.id < head.id:
         # Pin the branch's snapshots that main has, and no others.
         reached = merge_tag(branch.label, last.snapshot.id)
         files.create(main.tag(reached), last.data)
         guard(files, main, reached)
-        _delete_pin(files, main, pin, survey.branch.data)
+        _delete_pin(files, main, pin, divergence.branch.data)
     else:
         point_at_newest(files, main, last.snapshot.id)
     progress(f"appended snapshots {points[0].id} to {last.snapshot.id}")
     return last.snapshot
 
 
-def _refused(files: Files, survey: Survey, first: int) -> Refused:
-    main, branch = survey.start.root, survey.branch.root
+def _refused(files: Files, divergence: Divergence, first: int) -> Refused:
+    main, branch = divergence.start.root, divergence.branch.root
     if files.exists(main.snapshot(first)):
         reason = f"main of {main.table.full_name} moved: it has a snapshot {first} of its own"
     else:
@@ -210,19 +212,19 @@ def _is_at(point: Point, data: bytes, path: str) -> bool:
     return point.is_of(Snapshot.from_json(data, path))
 
 
-def tags_to_copy(files: Files, survey: Survey, points: Sequence[Point]) -> list[str]:
+def tags_to_copy(files: Files, divergence: Divergence, points: Sequence[Point]) -> list[str]:
     """The branch's tags of these snapshots that main lacks; none if another branch has the name by now."""
-    tags, _ = new_tags(files, survey)
+    tags, _ = new_tags(files, divergence)
     return [name for name, tag in tags.items() if any(point.is_of(tag) for point in points)]
 
 
-def copy_tags(files: Files, survey: Survey, names: Sequence[str], progress: Progress) -> None:
+def copy_tags(files: Files, divergence: Divergence, names: Sequence[str], progress: Progress) -> None:
     """Copy these tags of the branch to main, before main has their snapshots or after it. Idempotent.
 
     Before, so that a later expiry of main spares their files even if the merge dies in between: the consumer
     that holds expiry back may expire.
     """
-    main, paths = survey.start.root, [survey.branch.root.tag(name) for name in names]
+    main, paths = divergence.start.root, [divergence.branch.root.tag(name) for name in names]
     for name, data in zip(names, files.read_many(paths), strict=True):
         if data is not None and files.create(main.tag(name), data):
             progress(f"copied tag {name}")

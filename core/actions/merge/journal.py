@@ -9,9 +9,9 @@ import msgspec
 
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.divergence import Divergence, Kind
 from paimark.core.actions.merge.fast_forward import points_of, remove_schemas
 from paimark.core.actions.merge.history import MergeEvent, event_of, record
-from paimark.core.actions.merge.survey import Kind, Survey
 from paimark.core.actions.rewrite.columns import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
@@ -42,27 +42,27 @@ class MergeState(RewriteState, frozen=True, kw_only=True):
     read_as: str = ""
 
 
-def state_of(files: Files, survey: Survey) -> MergeState:
+def state_of(files: Files, divergence: Divergence) -> MergeState:
     """The state for the journal."""
-    is_append = survey.kind == "fast-forward"
+    is_append = divergence.kind == "fast-forward"
     return MergeState(
-        kind=survey.kind,
-        branch=survey.branch.root.label,
-        root=survey.start.root.branch,
-        head=survey.start.head.snapshot.as_written(),
-        branch_head=survey.branch.snapshot.as_written(),
-        base=survey.base.as_written(),
-        main_base=survey.main_base.as_written(),
-        schema=survey.start.schema_text,
-        schemas=tuple((number, data.decode()) for number, data in survey.new_schemas),
-        appended=tuple(_appended(files, survey)) if is_append else (),
-        read_as="" if survey.base_root == survey.branch.root else survey.base_root.label,
+        kind=divergence.kind,
+        branch=divergence.branch.root.label,
+        root=divergence.start.root.branch,
+        head=divergence.start.head.snapshot.as_written(),
+        branch_head=divergence.branch.snapshot.as_written(),
+        base=divergence.base.as_written(),
+        main_base=divergence.main_base.as_written(),
+        schema=divergence.start.schema_text,
+        schemas=tuple((number, data.decode()) for number, data in divergence.new_schemas),
+        appended=tuple(_appended(files, divergence)) if is_append else (),
+        read_as="" if divergence.base_root == divergence.branch.root else divergence.base_root.label,
     )
 
 
-def _appended(files: Files, survey: Survey) -> list[Point]:
-    """Raises `Refused` when the branch has lost some of them since the survey."""
-    root, base, head = survey.branch.root, survey.base.id, survey.branch.snapshot.id
+def _appended(files: Files, divergence: Divergence) -> list[Point]:
+    """Raises `Refused` when the branch has lost some of them since they were compared."""
+    root, base, head = divergence.branch.root, divergence.base.id, divergence.branch.snapshot.id
     points = points_of(files, root, base, head)
     if len(points) < head - base:
         name = f"Branch {root.label} of {root.table.full_name}"
@@ -82,12 +82,12 @@ class RewriteByBranch(RewriteMain[MergeState]):
     def source(self) -> Root:
         return self.work.table.called(self.state.branch)
 
-    def survey(self, main: Snapshot) -> Survey:
-        """The survey that the merge started from, on this snapshot of the target; either may have expired."""
+    def divergence(self, main: Snapshot) -> Divergence:
+        """What the merge started from, on this snapshot of the target; either may have expired."""
         files, state, root = self.work.files, self.state, self.root
         branch, head = self.source, snapshot_of(state.branch_head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
-        return Survey(
+        return Divergence(
             start=RewriteBase(ChosenSnapshot(root, main, main.to_json()), schema, self.is_main),
             branch=ChosenSnapshot(branch, head, stored(files, branch, point_of(head)) or head.to_json()),
             base=snapshot_of(state.base),
@@ -98,12 +98,12 @@ class RewriteByBranch(RewriteMain[MergeState]):
             schema_refusals=(),
         )
 
-    def survey_on(self, start: RewriteBase) -> Survey:
-        """The survey on main as it is now."""
-        return replace(self.survey(start.head.snapshot), start=start)
+    def divergence_on(self, start: RewriteBase) -> Divergence:
+        """The divergence on main as it is now."""
+        return replace(self.divergence(start.head.snapshot), start=start)
 
     def record(self, hold: Hold) -> None:
-        record_merge(self.work.context, self.survey(self.head(hold)), self.made or self.moved[1])
+        record_merge(self.work.context, self.divergence(self.head(hold)), self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
         new, earlier = self.state.new_schemas, self.state.schema.encode()
@@ -129,36 +129,36 @@ class RewriteByBranch(RewriteMain[MergeState]):
         )
 
 
-def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:
+def record_merge(context: Context, divergence: Divergence, made: Snapshot | Point) -> None:
     """Record that the target has the branch since its commit `made`, the newest that it has. Idempotent.
 
     `made` is a `Point` if only its id is known. If that commit has expired, the next merge is refused,
     because nothing tells what the target changed since.
     """
-    files, root, branch = context.files, survey.start.root, survey.branch.root.label
-    main, is_appended = survey.start.head.snapshot, survey.kind == "fast-forward"
-    if not survey.start.is_main:
+    files, root, branch = context.files, divergence.start.root, divergence.branch.root.label
+    main, is_appended = divergence.start.head.snapshot, divergence.kind == "fast-forward"
+    if not divergence.start.is_main:
         # The target has this state of the branch: a merge the other way begins with it.
         _pin(
             files,
-            survey.branch.root,
-            merge_tag(root.label, survey.branch.snapshot.id),
-            point_of(survey.branch.snapshot),
+            divergence.branch.root,
+            merge_tag(root.label, divergence.branch.snapshot.id),
+            point_of(divergence.branch.snapshot),
         )
     if isinstance(made, Snapshot) and not is_appended and not is_same_commit(made, main):
         # From this pin the next merge finds what the target changed since.
         _pin(files, root, merge_tag(branch, made.id), point_of(made))
     at = point_of(made) if isinstance(made, Snapshot) else made
     # If it is taken back, the target has this of the branch: what it has of others, their merges tell.
-    is_own = survey.base_root == survey.branch.root
+    is_own = divergence.base_root == divergence.branch.root
     event = MergeEvent(
         kind="merge",
         root=root.branch,
         main=at,
         branch=branch,
-        head=at if is_appended else point_of(survey.branch.snapshot),
-        base_head=point_of(survey.base) if is_own else None,
-        base_main=point_of(survey.main_base) if is_own else None,
+        head=at if is_appended else point_of(divergence.branch.snapshot),
+        base_head=point_of(divergence.base) if is_own else None,
+        base_main=point_of(divergence.main_base) if is_own else None,
     )
     record(files, root.table, event)
 

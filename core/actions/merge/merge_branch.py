@@ -13,16 +13,16 @@ from paimark.core.actions.checks import integer_argument, required_text, text_ar
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.base import place_of
 from paimark.core.actions.merge.conflicts import chosen, conflicting
+from paimark.core.actions.merge.divergence import Divergence, find_divergence
 from paimark.core.actions.merge.fast_forward import new_tags
 from paimark.core.actions.merge.resolution import Resolution, undecided
 from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
-from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import may_be_overwritten, streams_skip
 from paimark.core.actions.rewrite.columns import columns_change, columns_lost, lost_columns
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, version_of
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, rows_at, verdict
-from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -54,18 +54,18 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if resolve is not None and choice != "fail":
         raise UsageError(f"resolve decides every key in conflict, so on_conflict can't be {choice}")
     up_to = integer_argument(arguments, "up_to")
-    survey = survey_merge(context.files, table, name, text_argument(arguments, "into"), up_to=up_to)
-    main, place = survey.start.head.snapshot, survey.start.place
-    given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
+    divergence = find_divergence(context.files, table, name, text_argument(arguments, "into"), up_to=up_to)
+    main, place = divergence.start.head.snapshot, divergence.start.place
+    given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": divergence.kind}
     if up_to is not None:
         given["up_to"] = up_to
-    if not survey.start.is_main:
-        given["into"] = survey.start.root.label
-    if survey.kind == "nothing":
+    if not divergence.start.is_main:
+        given["into"] = divergence.start.root.label
+    if divergence.kind == "nothing":
         return Plan(
             headline=f"{place} of {table.full_name} has all of branch {name} already{_up_to(up_to)}.",
             arguments=given,
-            fingerprint=survey.fingerprint,
+            fingerprint=divergence.fingerprint,
             empty=True,
         )
     resolution, has_moved = None, list[Refusal]()
@@ -74,10 +74,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             absolute(os.path.expanduser(resolve)),
             text_argument(arguments, "resolve_digest"),
         )
-        survey, resolution, has_moved = chosen(context, survey, path, digest)
+        divergence, resolution, has_moved = chosen(context, divergence, path, digest)
         given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": _resolved(resolution)}
-    safety = savepoint_claim.next_id(context.files, table) if survey.start.is_main else None
-    lost = lost_columns(survey.start.schema, survey.target.schema)
+    safety = savepoint_claim.next_id(context.files, table) if divergence.start.is_main else None
+    lost = lost_columns(divergence.start.schema, divergence.target.schema)
     drops = arguments.get("drop_columns") is True
     if drops and not lost:
         raise UsageError(f"Branch {name} of {table.full_name} dropped no column", "Leave --drop-columns out.")
@@ -86,12 +86,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept = f"keeps snapshot {main.id} of main, as it is now"
         steps.append(Step("create", table.savepoint(safety), kept))
     steps += [
-        Step("copy", survey.start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas
+        Step("copy", divergence.start.root.schema(number), f"of {name}")
+        for number, _ in divergence.new_schemas
     ]
-    further, more = forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
+    further, more = (
+        forward(context, divergence) if divergence.kind == "fast-forward" else rewriting(context, divergence)
+    )
     refusals = (
-        *survey.schema_refusals,
-        *([] if drops else _would_lose(survey, lost)),
+        *divergence.schema_refusals,
+        *([] if drops else _would_lose(divergence, lost)),
         *more,
         *has_moved,
         *undecided(resolution),
@@ -99,29 +102,29 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     checked = Verdict()
     if not refusals:
         checked = verdict(
-            context, table, arguments, lambda: merged_state(context, survey, choice, resolution)
+            context, table, arguments, lambda: merged_state(context, divergence, choice, resolution)
         )
         given |= checked.arguments
     return Plan(
-        change=survey.kind if survey.kind == "fast-forward" else "",
-        headline=_headline(context.files, table, survey, up_to),
+        change=divergence.kind if divergence.kind == "fast-forward" else "",
+        headline=_headline(context.files, table, divergence, up_to),
         arguments=given,
-        fingerprint=survey.fingerprint,
-        lasting=survey.lasting,
+        fingerprint=divergence.fingerprint,
+        lasting=divergence.lasting,
         main_at=point_of(main),
         steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
         checks=checked.results,
         items=(
             *checked.items,
-            *_lost(survey, choice, resolution),
-            *columns_lost(survey.start, survey.target.schema),
-            *([] if checked.results else _unknown(survey, choice)),
-            *may_be_overwritten(context.files, survey.start.root, context.clock()),
-            *_affected(context, survey),
-            Item("keeps", f"{_kept(survey, safety)}; {place_of(context.files, survey.branch.root)}"),
+            *_lost(divergence, choice, resolution),
+            *columns_lost(divergence.start, divergence.target.schema),
+            *([] if checked.results else _unknown(divergence, choice)),
+            *may_be_overwritten(context.files, divergence.start.root, context.clock()),
+            *_affected(context, divergence),
+            Item("keeps", f"{_kept(divergence, safety)}; {place_of(context.files, divergence.branch.root)}"),
         ),
         phrase=name,
-        cost=_cost(context, survey),
+        cost=_cost(context, divergence),
         refusals=(*refusals, *checked.refusals),
         undo=table.undo,
         until=f"{place} has a new commit",
@@ -136,10 +139,14 @@ def _request(given: Mapping[str, str | int | bool | None], *, drops: bool) -> di
     )
 
 
-def _would_lose(survey: Survey, lost: Sequence[str]) -> list[Refusal]:
+def _would_lose(divergence: Divergence, lost: Sequence[str]) -> list[Refusal]:
     if not lost:
         return []
-    name, table, place = survey.branch.root.label, survey.start.root.table.full_name, survey.start.place
+    name, table, place = (
+        divergence.branch.root.label,
+        divergence.start.root.table.full_name,
+        divergence.start.place,
+    )
     return [
         Refusal(
             f"{place} of {table} would lose {' and '.join(lost)}, as branch {name} did",
@@ -155,34 +162,35 @@ def _resolving(resolution: Resolution) -> Step:
     )
 
 
-def forward(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
+def forward(context: Context, divergence: Divergence) -> tuple[list[Step], list[Refusal]]:
     """The steps of a fast-forward, and what is in its way."""
-    main, name = survey.start.root, survey.branch.root.label
-    head = survey.branch.snapshot
-    tags, clashes = new_tags(context.files, survey)
+    main, name = divergence.start.root, divergence.branch.root.label
+    head = divergence.branch.snapshot
+    tags, clashes = new_tags(context.files, divergence)
     steps = [
         Step(
-            "create", main.tag(merge_tag(name, head.id)), f"pins what {survey.start.place} and {name} share"
+            "create",
+            main.tag(merge_tag(name, head.id)),
+            f"pins what {divergence.start.place} and {name} share",
         ),
         *(
             Step("copy", main.snapshot(number), f"of {name}")
-            for number in range(survey.base.id + 1, head.id + 1)
+            for number in range(divergence.base.id + 1, head.id + 1)
         ),
         *(Step("copy", main.tag(tag), f"of {name}") for tag in tags),
     ]
     refusals = []
     if clashes:
         named = ", ".join(clashes)
-        reason = (
-            f"{survey.start.place} and branch {name} have tags of one name at different snapshots: {named}"
-        )
+        place = divergence.start.place
+        reason = f"{place} and branch {name} have tags of one name at different snapshots: {named}"
         refusals.append(Refusal(reason, "Delete them on one side first."))
     return steps, refusals
 
 
 def merged_state(
     context: Context,
-    survey: Survey,
+    divergence: Divergence,
     choice: str,
     resolution: Resolution | None,
     rows: QueryRows | None = None,
@@ -191,17 +199,17 @@ def merged_state(
 
     `rows` are those that the merge writes, if they are known already.
     """
-    name, head = survey.branch.root.label, survey.branch.snapshot
-    if survey.kind == "fast-forward":
+    name, head = divergence.branch.root.label, divergence.branch.snapshot
+    if divergence.kind == "fast-forward":
         label = f"snapshot {head.id} of branch {name}"
-        main = version_of(survey.start.root, survey.start.head.snapshot)
-        return rows_at(label, survey.branch.root, head, survey.target.schema, main)
+        main = version_of(divergence.start.root, divergence.start.head.snapshot)
+        return rows_at(label, divergence.branch.root, head, divergence.target.schema, main)
     if rows is None:
-        rows = merged_rows(context, survey, choice, context.progress, resolution)
-    label = f"{survey.start.place} with branch {name} up to snapshot {head.id}"
-    versions, common = result_of(survey, rows)
+        rows = merged_rows(context, divergence, choice, context.progress, resolution)
+    label = f"{divergence.start.place} with branch {name} up to snapshot {head.id}"
+    versions, common = result_of(divergence, rows)
     return CheckedRows(
-        label, survey.start.root.table, survey.target.schema, versions, common, texts=rows.texts
+        label, divergence.start.root.table, divergence.target.schema, versions, common, texts=rows.texts
     )
 
 
@@ -209,24 +217,24 @@ def _up_to(number: int | None) -> str:
     return "" if number is None else f" up to snapshot {number}"
 
 
-def _name_of(survey: Survey) -> str:
-    return "main" if survey.start.is_main else survey.start.root.label
+def _name_of(divergence: Divergence) -> str:
+    return "main" if divergence.start.is_main else divergence.start.root.label
 
 
-def _kept(survey: Survey, safety: int | None) -> str:
+def _kept(divergence: Divergence, safety: int | None) -> str:
     if safety is not None:
         return f"the current main as savepoint {safety}"
-    return f"{survey.start.place} until now, as its snapshot {survey.start.head.snapshot.id}"
+    return f"{divergence.start.place} until now, as its snapshot {divergence.start.head.snapshot.id}"
 
 
-def _headline(files: Files, table: TablePath, survey: Survey, up_to: int | None) -> str:
-    name = f"{place_of(files, survey.branch.root)}{_up_to(up_to)}"
-    count = counted(survey.branch.snapshot.id - survey.base.id, "commit")
-    if survey.base_root != survey.branch.root:
+def _headline(files: Files, table: TablePath, divergence: Divergence, up_to: int | None) -> str:
+    name = f"{place_of(files, divergence.branch.root)}{_up_to(up_to)}"
+    count = counted(divergence.branch.snapshot.id - divergence.base.id, "commit")
+    if divergence.base_root != divergence.branch.root:
         # The base is a state that the branch has from others, whose ids count other commits.
-        return f"Merge what {name} changed into {survey.start.place} of {table.full_name}."
-    place = survey.start.place
-    if survey.kind == "fast-forward":
+        return f"Merge what {name} changed into {divergence.start.place} of {table.full_name}."
+    place = divergence.start.place
+    if divergence.kind == "fast-forward":
         return f"Move {place} of {table.full_name} on along {name}, by {count}."
     return f"Merge {count} of {name} into {place} of {table.full_name}."
 
@@ -235,13 +243,13 @@ def _resolved(resolution: Resolution) -> str:
     return f"Keys in conflict: {resolution.description}"
 
 
-def _lost(survey: Survey, choice: str, resolution: Resolution | None) -> list[Item]:
+def _lost(divergence: Divergence, choice: str, resolution: Resolution | None) -> list[Item]:
     """Whose rows give way where both sides changed one key."""
-    name, target = survey.branch.root.label, _name_of(survey)
-    if survey.kind == "append" and choice == "branch":
+    name, target = divergence.branch.root.label, _name_of(divergence)
+    if divergence.kind == "append" and choice == "branch":
         text = f"{target}'s rows that {name} removed, by an overwrite of the whole table (--on-conflict)"
         return [Item("loses", text, "rows-replaced", is_grave=True)]
-    if survey.kind != "keyed":
+    if divergence.kind != "keyed":
         return []
     if resolution is not None:
         text = f"where both changed one key, what was chosen decides: {resolution.description}"
@@ -256,30 +264,30 @@ def _lost(survey: Survey, choice: str, resolution: Resolution | None) -> list[It
     return [Item("loses", text, "rows-replaced", is_grave=True)]
 
 
-def _unknown(survey: Survey, choice: str) -> Iterator[Item]:
-    for each in survey.warnings:
+def _unknown(divergence: Divergence, choice: str) -> Iterator[Item]:
+    for each in divergence.warnings:
         yield Item("unknown", lowered(each), "history-unclear")
-    if survey.choices is not None or choice != "fail":
+    if divergence.choices is not None or choice != "fail":
         return
-    if survey.kind == "keyed":
+    if divergence.kind == "keyed":
         text = (
             "whether both changed one key. If so, nothing is written: choose with --on-conflict branch or "
             "main, or one by one with --resolve"
         )
         yield Item("unknown", text, "conflicts-unknown")
-    elif survey.kind == "append":
+    elif divergence.kind == "append":
         text = "whether the branch removed rows. If so, nothing is written, but with --on-conflict branch"
         yield Item("unknown", text, "conflicts-unknown")
 
 
-def _affected(context: Context, survey: Survey) -> Iterator[Item]:
-    name, target = survey.branch.root.label, _name_of(survey)
+def _affected(context: Context, divergence: Divergence) -> Iterator[Item]:
+    name, target = divergence.branch.root.label, _name_of(divergence)
     # Main keeps a tag of the last one, which every expiry heeds. A tag of another branch only Paimark heeds.
-    shared = survey.branch.snapshot.id + (0 if survey.start.is_main else 1)
-    between = range(survey.base.id + 1, shared)
-    if survey.kind == "keyed" and not takes_any_change(survey.target.schema):
-        yield streams_skip(context.files, survey.start.root)
-    if survey.kind == "fast-forward" and between:
+    shared = divergence.branch.snapshot.id + (0 if divergence.start.is_main else 1)
+    between = range(divergence.base.id + 1, shared)
+    if divergence.kind == "keyed" and not takes_any_change(divergence.target.schema):
+        yield streams_skip(context.files, divergence.start.root)
+    if divergence.kind == "fast-forward" and between:
         first, last = between[0], between[-1]
         need = f"snapshot {last} of the other needs"
         if first < last:
@@ -289,18 +297,18 @@ def _affected(context: Context, survey: Survey) -> Iterator[Item]:
             f"Tag on {name} what is to stay"
         )
         yield Item("affects", text, "shared-commits")
-    if survey.new_schemas:
-        changes = columns_change(survey.start, survey.target.schema)
+    if divergence.new_schemas:
+        changes = columns_change(divergence.start, divergence.target.schema)
         definition = Item("affects", f"{target}'s definition: it follows that of {name}", "columns")
         yield from changes or [definition]
 
 
-def _cost(context: Context, survey: Survey) -> str:
-    if survey.kind == "fast-forward":
+def _cost(context: Context, divergence: Divergence) -> str:
+    if divergence.kind == "fast-forward":
         return "no data file"
-    head, unit = survey.branch.snapshot, unit_of(survey.start.schema)
+    head, unit = divergence.branch.snapshot, unit_of(divergence.start.schema)
     try:
-        records, size = size_of(context.files, survey.start.root.table, head)
+        records, size = size_of(context.files, divergence.start.root.table, head)
     except FileMissing:
         return "Spark compares both sides, one commit"
     return f"Spark compares {counted(records, unit)} ({file_size(size)}), one commit"

@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge.divergence import Divergence
 from paimark.core.actions.merge.resolution import Resolution
 from paimark.core.actions.merge.sql import (
     BASE,
@@ -20,7 +21,6 @@ from paimark.core.actions.merge.sql import (
     Choices,
     Unkeyed,
 )
-from paimark.core.actions.merge.survey import Survey
 from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
@@ -60,48 +60,55 @@ _ALL_OF_MAIN = "__paimark_all_of_main"
 
 
 def merged_rows(
-    context: Context, survey: Survey, choice: str, progress: Progress, resolution: Resolution | None = None
+    context: Context,
+    divergence: Divergence,
+    choice: str,
+    progress: Progress,
+    resolution: Resolution | None = None,
 ) -> QueryRows:
     """The rows that main gets. Raises `Refused` for undecided conflicts, for a resolution that does not fit
     them, and for removed rows that no key matches."""
-    versions = versions_of(survey)
-    if survey.kind == "append":
-        unkeyed = Unkeyed(survey.target.schema, where_changed(context.files, survey))
-        (answer,) = run_query(context, survey.target, versions, unkeyed.count_removed, progress)
+    versions = versions_of(divergence)
+    if divergence.kind == "append":
+        unkeyed = Unkeyed(divergence.target.schema, where_changed(context.files, divergence))
+        (answer,) = run_query(context, divergence.target, versions, unkeyed.count_removed, progress)
         if answer["removed"] and choice != "branch":
             raise Refused(
-                f"Branch {survey.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
-                f"and without a primary key {survey.start.place}'s rows are not matched with them",
-                f"With --on-conflict branch {survey.start.place} loses them too, as one overwrite of it.",
+                f"Branch {divergence.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
+                f"and without a primary key {divergence.start.place}'s rows are not matched with them",
+                f"With --on-conflict branch {divergence.start.place} loses them too, as one overwrite of it.",
             )
         sql = unkeyed.replayed if answer["removed"] else unkeyed.added
         return QueryRows(versions, sql, bool(answer["removed"]))
-    head = survey.start.head.snapshot
+    head = divergence.start.head.snapshot
     # The plan has looked, but in a later try the head is another.
-    require_seen(context.files, survey.start.root.table, survey.target.schema, head)
-    queries = keyed_queries(context, survey)
+    require_seen(context.files, divergence.start.root.table, divergence.target.schema, head)
+    queries = keyed_queries(context, divergence)
     texts = dict[str, tuple[str, ...]]()
     if resolution is not None:
         choices, texts = Choices(queries), {CHOICES: resolution.texts}
-        require_fitting(context, survey.target, versions, choices, resolution, progress, texts)
+        require_fitting(context, divergence.target, versions, choices, resolution, progress, texts)
         sql = choices.upserts
     else:
         if choice == "fail":
-            _require_no_conflict(context, survey, versions, queries, progress)
+            _require_no_conflict(context, divergence, versions, queries, progress)
         sql = queries.upserts(takes_all=choice == "branch")
-    overwrites = not takes_any_change(survey.target.schema)
+    overwrites = not takes_any_change(divergence.target.schema)
     return QueryRows(versions, sql, overwrites, texts=texts, are_upserts=True)
 
 
-def result_of(survey: Survey, rows: QueryRows) -> tuple[dict[str, Version], dict[str, str]]:
+def result_of(divergence: Divergence, rows: QueryRows) -> tuple[dict[str, Version], dict[str, str]]:
     """Versions, and queries by name, in order, that give all rows of main once these are committed, as
     `THIS`."""
     main = {MAIN: f"SELECT * FROM {NOW}"}
     if not rows.are_upserts:
         result = rows.sql if rows.overwrite else f"(SELECT * FROM {NOW}) UNION ALL ({rows.sql})"
         return {**rows.versions}, {**main, THIS: result}
-    schema = survey.target.schema
-    versions = {**rows.versions, _ALL_OF_MAIN: version_of(survey.start.root, survey.start.head.snapshot)}
+    schema = divergence.target.schema
+    versions = {
+        **rows.versions,
+        _ALL_OF_MAIN: version_of(divergence.start.root, divergence.start.head.snapshot),
+    }
     names = ", ".join(quoted(field.name) for field in schema.fields)
     same = " AND ".join(f"m.{quoted(each)} = c.{quoted(each)}" for each in schema.primary_keys)
     others = f"SELECT m.* FROM {_ALL_OF_MAIN} m LEFT ANTI JOIN {COMMON} c ON {same}"
@@ -113,17 +120,17 @@ def result_of(survey: Survey, rows: QueryRows) -> tuple[dict[str, Version], dict
 
 def _require_no_conflict(
     context: Context,
-    survey: Survey,
+    divergence: Divergence,
     versions: Mapping[str, Version],
     queries: Carried,
     progress: Progress,
 ) -> None:
-    if listed := run_query(context, survey.target, versions, queries.conflicts, progress):
+    if listed := run_query(context, divergence.target, versions, queries.conflicts, progress):
         count = listed[0]["conflicts"]
         first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
         raise Refused(
-            f"{counted(count, 'key')} changed in {survey.start.place} and in branch "
-            f"{survey.branch.root.label}, to different rows: {first}",
+            f"{counted(count, 'key')} changed in {divergence.start.place} and in branch "
+            f"{divergence.branch.root.label}, to different rows: {first}",
             "Say who wins with --on-conflict branch or --on-conflict main; or decide each, with `v` in the "
             "console, or in the file that --conflicts-out FILE writes, for --resolve FILE.",
         )
@@ -150,36 +157,36 @@ def _misfit(columns: Sequence[str], found: Mapping[str, Any]) -> str:
     return f"{_MISFITS[found['wrong']].format(keys=counted(found['keys'], 'key'))} (first {named})"
 
 
-def keyed_queries(context: Context, survey: Survey) -> Carried:
+def keyed_queries(context: Context, divergence: Divergence) -> Carried:
     """The queries on versions of a table with a primary key. Raises `FileMissing` and `Corrupt`."""
-    schema = survey.target.schema
+    schema = divergence.target.schema
     # A key without its partition can move from one to another.
     stays = {*schema.partition_keys} <= {*schema.primary_keys}
-    return Carried(schema=schema, where=where_changed(context.files, survey) if stays else "")
+    return Carried(schema=schema, where=where_changed(context.files, divergence) if stays else "")
 
 
-def versions_of(survey: Survey) -> dict[str, Version]:
+def versions_of(divergence: Divergence) -> dict[str, Version]:
     """The versions that a merge compares, by their names in its queries.
 
     Rows that are the same on both ends of a side change nothing.
     """
     versions = {
-        BASE: replace(version_of(survey.base_root, survey.base), beside=THEN),
-        THEN: version_of(survey.branch.root, survey.branch.snapshot),
-        NOW: version_of(survey.start.root, survey.start.head.snapshot),
+        BASE: replace(version_of(divergence.base_root, divergence.base), beside=THEN),
+        THEN: version_of(divergence.branch.root, divergence.branch.snapshot),
+        NOW: version_of(divergence.start.root, divergence.start.head.snapshot),
     }
-    if survey.kind == "keyed":
-        versions[BASE_NOW] = replace(version_of(survey.main_base_root, survey.main_base), beside=NOW)
+    if divergence.kind == "keyed":
+        versions[BASE_NOW] = replace(version_of(divergence.main_base_root, divergence.main_base), beside=NOW)
     return versions
 
 
-def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusal]]:
+def rewriting(context: Context, divergence: Divergence) -> tuple[list[Step], list[Refusal]]:
     """The steps of a merge through Spark, and why it can't be made."""
-    start, schema = survey.start, survey.target.schema
+    start, schema = divergence.start, divergence.target.schema
     name = start.root.table.full_name
-    refusals = rewriting_refusals(context, survey.target)
+    refusals = rewriting_refusals(context, divergence.target)
     refusals += [Refusal(f"{name} {each.reason}", each.hint) for each in merging_refusals(schema)]
-    refusals += comparing_refusals(survey.target, "Replace main instead.")
+    refusals += comparing_refusals(divergence.target, "Replace main instead.")
     engine = merge_engine(schema.options)
     if schema.primary_keys and engine != "deduplicate":
         refusals.append(
@@ -187,20 +194,20 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
         )
     rows = size = 0
     try:
-        rows, size = size_of(context.files, start.root.table, survey.branch.snapshot)
-        for each in (survey.base, survey.main_base, start.head.snapshot):
+        rows, size = size_of(context.files, start.root.table, divergence.branch.snapshot)
+        for each in (divergence.base, divergence.main_base, start.head.snapshot):
             size_of(context.files, start.root.table, each)
     except FileMissing as error:
         refusals.append(Refusal(f"What is merged is not whole: {error.message}", "Repair it first."))
     what = "the rows that it added, as one APPEND"
-    if survey.kind == "keyed":
+    if divergence.kind == "keyed":
         what = "the rows of the keys that it changed, as one commit"
         if not takes_any_change(schema):
             what = overwriting(schema, "it changed")
     steps = [
         Step(
             "check",
-            f"branch {survey.branch.root.label}",
+            f"branch {divergence.branch.root.label}",
             f"compared with its base, through Spark: {counted(rows, unit_of(schema))}",
             size,
         ),
@@ -230,19 +237,19 @@ _DATE = "DATE"
 
 # The manifests show it. If base and branch have the same files in a partition, they have the same rows there.
 # Only rows that the branch changed are merged, so main's rows are read only in those partitions, too.
-def where_changed(files: Files, survey: Survey) -> str:
+def where_changed(files: Files, divergence: Divergence) -> str:
     """A WHERE clause, after a space, that every row of a changed partition passes; empty if there is none.
 
     Raises `FileMissing` and `Corrupt`.
     """
-    schema, table = survey.target.schema, survey.start.root.table
+    schema, table = divergence.target.schema, divergence.start.root.table
     kinds = {field.name: ColumnType.of(str(field.type)).name for field in schema.fields}
     columns = [kinds[each] for each in schema.partition_keys]
     if not columns or any(each not in (*WHOLE, *UNPADDED_TEXTS, _DATE) for each in columns):
         return ""
     base, head = (
         {each.identity: each.key.partition for each in snapshot_facts(files, table, at)}
-        for at in (survey.base, survey.branch.snapshot)
+        for at in (divergence.base, divergence.branch.snapshot)
     )
     texts = RowTexts(schema, schema.partition_keys, legacy=False)
     changed = [texts.of(each) for each in {(base | head)[each] for each in base.keys() ^ head.keys()}]

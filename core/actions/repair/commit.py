@@ -19,6 +19,7 @@ from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.merge.rows import overwriting
 from paimark.core.actions.merge.sql import CONFLICT
 from paimark.core.actions.plan import UNTIL_NEW_COMMIT, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.actions.repair.repair_plan import Example, Found, KeyedRepair, decision
 from paimark.core.actions.rewrite.spark_rewrite import (
     RewriteBase,
@@ -27,7 +28,6 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     run_query,
     writing_refusals,
 )
-from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import Refused
 from paimark.core.spark.protocol import Repair
 from paimark.core.storage.files import Files

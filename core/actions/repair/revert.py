@@ -18,6 +18,7 @@ from paimark.core.actions.merge import history
 from paimark.core.actions.merge.resolution import Between
 from paimark.core.actions.merge.sql import BACK, BASE, BASE_NOW, CONFLICT, GO, NOW, THEN, Carried
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import engine_of
 from paimark.core.actions.repair.commit import (
     Looked,
     RowRepair,
@@ -31,7 +32,6 @@ from paimark.core.actions.repair.commit_files import CommitFiles, files_of_commi
 from paimark.core.actions.repair.repair_plan import Found, KeyedRepair
 from paimark.core.actions.rewrite.columns import column_refusals
 from paimark.core.actions.rewrite.spark_rewrite import run_query, start_in, version_of
-from paimark.core.actions.said import engine_of
 from paimark.core.errors import FileMissing, NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.figures import size as file_size

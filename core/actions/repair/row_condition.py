@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from paimark.core.actions.checks import text_argument
-from paimark.core.actions.compaction.survey import partition_parts
+from paimark.core.actions.compaction.candidates import partition_parts
 from paimark.core.actions.repair.edits import cell_text, spark_type, why_not
 from paimark.core.actions.rewrite.spark_rewrite import QueryRefused
 from paimark.core.errors import Refused, UsageError

@@ -13,13 +13,13 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint, link_refusals, moved
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.actions.plan_wording import job_that_writes
 from paimark.core.actions.replace.pointer import Replacement, digests, earliest_of, has_head, sides
 from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.root_files import has_more, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, moving_refusals, state
 from paimark.core.actions.row_checks.checking import is_checked
-from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
@@ -134,7 +134,7 @@ def replacement_of(
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
-    """Survey the takeover again. Raises `Refused`, with both states, when it differs from the plan's.
+    """Compare main and the branch again. Raises `Refused`, with both states, when it differs from the plan's.
 
     Jobs may have committed to the branch since, unless the plan is of exactly what the branch had.
     """

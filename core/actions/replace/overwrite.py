@@ -12,9 +12,10 @@ from typing import Self
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.checks import integer_argument
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.divergence import Divergence, find_divergence
 from paimark.core.actions.merge.journal import RewriteByBranch, state_of
-from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan_wording import commits_between, may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.actions.rewrite.columns import column_refusals, columns_change, columns_lost
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
@@ -26,7 +27,6 @@ from paimark.core.actions.rewrite.spark_rewrite import (
 )
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, is_checked, rows_at, verdict
-from paimark.core.actions.said import commits_between, may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import UsageError
 from paimark.core.table.definition.file_sizes import unit_of
 from paimark.core.table.definition.kind_signs import hides_written_rows
@@ -43,17 +43,17 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     if arguments.get("drop_previous") is True:
         raise UsageError("An overwrite keeps main's history", "Leave --drop-previous out.")
     up_to = integer_argument(arguments, "up_to")
-    files, survey = context.files, survey_merge(context.files, table, name, whole=True, up_to=up_to)
-    start, head = survey.start, survey.branch.snapshot
+    files, divergence = context.files, find_divergence(context.files, table, name, whole=True, up_to=up_to)
+    start, head = divergence.start, divergence.branch.snapshot
     main = start.head.snapshot
-    copied = rows_copied(context, survey.target, head, f"branch {name}", "Repair it first.")
-    refusals = [*survey.schema_refusals, *copied.refusals]
-    if newest := Lineage(files, survey.branch.root).latest_schema():
-        refusals += column_refusals(newest, f"Branch {name}", survey.target)
+    copied = rows_copied(context, divergence.target, head, f"branch {name}", "Repair it first.")
+    refusals = [*divergence.schema_refusals, *copied.refusals]
+    if newest := Lineage(files, divergence.branch.root).latest_schema():
+        refusals += column_refusals(newest, f"Branch {name}", divergence.target)
     safety = savepoint_claim.next_id(files, table)
     checked = Verdict()
     if not refusals:
-        checked = verdict(context, table, arguments, lambda: _to_check(survey))
+        checked = verdict(context, table, arguments, lambda: _to_check(divergence))
     return Plan(
         change="overwrite-main",
         headline=f"Give main of {table.full_name} the rows of {_what(name, up_to)}.",
@@ -65,23 +65,23 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         },
         request=checked.request(arguments),
         checks=checked.results,
-        fingerprint=survey.fingerprint,
-        lasting=survey.lasting,
+        fingerprint=divergence.fingerprint,
+        lasting=divergence.lasting,
         main_at=point_of(main),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
-            *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas),
+            *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in divergence.new_schemas),
             copied.step,
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
             *checked.items,
-            *_lost(context, survey),
-            *columns_lost(start, survey.target.schema),
-            *(Item("unknown", lowered(each)) for each in survey.warnings),
+            *_lost(context, divergence),
+            *columns_lost(start, divergence.target.schema),
+            *(Item("unknown", lowered(each)) for each in divergence.warnings),
             *may_be_overwritten(files, start.root, context.clock()),
             streams_skip(files, start.root),
-            *columns_change(start, survey.target.schema),
+            *columns_change(start, divergence.target.schema),
             Item("affects", f"jobs on branch {name} go on writing there, and not to main"),
             Item("keeps", f"the current main as savepoint {safety}; branch {name} with its own tags"),
         ),
@@ -121,28 +121,28 @@ class OverwriteMain(RewriteByBranch):
         )
 
 
-def _lost(context: Context, survey: Survey) -> list[Item]:
+def _lost(context: Context, divergence: Divergence) -> list[Item]:
     """Main's commits since the fork, or the last merge: the branch does not have them."""
-    start = survey.start
-    if survey.base_root != survey.branch.root:
+    start = divergence.start
+    if divergence.base_root != divergence.branch.root:
         # The ids of a state that the branch has from others may count other commits.
-        text = f"what main has, and {survey.branch.root.label} has not. merge-branch brings both together"
+        text = f"what main has, and {divergence.branch.root.label} has not. merge-branch brings both together"
         return [Item("loses", text, "commits-leave-main", is_grave=True)]
-    commits, unit = commits_between(survey.main_base, start.head.snapshot), unit_of(start.schema)
+    commits, unit = commits_between(divergence.main_base, start.head.snapshot), unit_of(start.schema)
     if commits.number <= 0:
         return [nothing_lost("the branch has all of main's commits")]
-    name = survey.branch.root.label
+    name = divergence.branch.root.label
     said = commits.said("main's", unit, context.clock())
     text = f"{said}, from the newest rows: {name} does not have them. merge-branch brings both together"
     return [commits.item(text, "commits-leave-main", unit)]
 
 
-def _as_planned(work: Work) -> Survey:
+def _as_planned(work: Work) -> Divergence:
     name, up_to = str(work.plan.arguments["name"]), integer_argument(work.plan.arguments, "up_to")
     return as_planned_or_gone_on(
         work,
-        lambda: survey_merge(work.files, work.table, name, whole=True, up_to=up_to),
-        lambda survey: not is_checked(work.plan),
+        lambda: find_divergence(work.files, work.table, name, whole=True, up_to=up_to),
+        lambda divergence: not is_checked(work.plan),
     )
 
 
@@ -150,7 +150,7 @@ def _what(name: str, up_to: int | None) -> str:
     return f"branch {name}" if up_to is None else f"snapshot {up_to} of branch {name}"
 
 
-def _to_check(survey: Survey) -> CheckedRows:
-    head, root = survey.branch.snapshot, survey.branch.root
-    main = version_of(survey.start.root, survey.start.head.snapshot)
-    return rows_at(_what(root.label, head.id), root, head, survey.target.schema, main)
+def _to_check(divergence: Divergence) -> CheckedRows:
+    head, root = divergence.branch.snapshot, divergence.branch.root
+    main = version_of(divergence.start.root, divergence.start.head.snapshot)
+    return rows_at(_what(root.label, head.id), root, head, divergence.target.schema, main)

@@ -12,13 +12,7 @@ from paimark.core.actions.garbage.deletion import freed_steps, iceberg_keeps
 from paimark.core.actions.garbage.release_pins import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
-from paimark.core.actions.protection_guard import leaving
-from paimark.core.actions.replace.comparison import Takeover, clash_refusals, loss_refusals
-from paimark.core.actions.roots.branch_files import is_protected
-from paimark.core.actions.roots.root_files import part_of, root_files
-from paimark.core.actions.roots.root_state import moving_refusals, unreadable_refusals
-from paimark.core.actions.roots.waiting import cleanings_to_stop
-from paimark.core.actions.said import (
+from paimark.core.actions.plan_wording import (
     Commits,
     commits_between,
     consumers_of,
@@ -30,6 +24,12 @@ from paimark.core.actions.said import (
     tags_said,
     unit_in,
 )
+from paimark.core.actions.protection_guard import leaving
+from paimark.core.actions.replace.comparison import Takeover, clash_refusals, loss_refusals
+from paimark.core.actions.roots.branch_files import is_protected
+from paimark.core.actions.roots.root_files import part_of, root_files
+from paimark.core.actions.roots.root_state import moving_refusals, unreadable_refusals
+from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed, size
 from paimark.core.storage.files import Files

@@ -16,10 +16,10 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan_wording import final, otherwise
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.roots.root_state import RootState, is_lost, state, unreadable_refusals
-from paimark.core.actions.said import final, otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import without_time_to_live

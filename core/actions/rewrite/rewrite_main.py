@@ -21,6 +21,7 @@ from paimark.core.actions.change.landing import find_commit, hold_expiry, releas
 from paimark.core.actions.checks import require_unmoved
 from paimark.core.actions.context import Remark
 from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan_wording import outrun, place_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
@@ -31,7 +32,6 @@ from paimark.core.actions.rewrite.spark_rewrite import (
 )
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
-from paimark.core.actions.said import outrun, place_of
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.once import once

@@ -19,10 +19,10 @@ from paimark.core.actions.change.landing import commit_user, find_commit
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.plan import Refusal, Step
+from paimark.core.actions.plan_wording import place_of
 from paimark.core.actions.rewrite.json_rows import decoded
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_planned
-from paimark.core.actions.said import place_of
 from paimark.core.config import Settings
 from paimark.core.errors import Cancelled, FileMissing, Outrun, PaimarkError, Refused, Unavailable
 from paimark.core.figures import counted
@@ -250,8 +250,8 @@ def rewrite(
         _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
         if made is not None:
             return made
-        if isinstance(error, _Killed) and context.late_for > 0:
-            raise Unanswered(error.message, error.hint) from error
+        if isinstance(error, _Killed):
+            raise context.late.of_dead_client(error) from error
         raise
     _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
     if made is None and answer.snapshot is not None:

@@ -13,6 +13,7 @@ from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan_wording import may_be_overwritten, streams_skip
 from paimark.core.actions.rewrite.columns import columns_change, made_now
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
@@ -29,7 +30,6 @@ from paimark.core.actions.rollback.target import (
     target_as_planned,
 )
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.layout import TablePath

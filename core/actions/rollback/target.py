@@ -10,10 +10,10 @@ from paimark.core.actions.change.change import Work
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Refusal
+from paimark.core.actions.plan_wording import commits_between
 from paimark.core.actions.rewrite.columns import with_columns_of
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
-from paimark.core.actions.said import commits_between
 from paimark.core.errors import UsageError
 from paimark.core.figures import age, minute
 from paimark.core.storage.files import Files

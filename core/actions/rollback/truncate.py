@@ -13,6 +13,13 @@ from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
+from paimark.core.actions.plan_wording import (
+    consumers_of,
+    job_that_writes,
+    nothing_lost,
+    otherwise,
+    tags_said,
+)
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
@@ -20,7 +27,6 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_state import moving_refusals
 from paimark.core.actions.roots.waiting import seconds_of_cleanings, wait_for_cleanings
-from paimark.core.actions.said import consumers_of, job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import counted
 from paimark.core.quoting import shell_line

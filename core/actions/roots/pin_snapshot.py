@@ -14,8 +14,8 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Plan
+from paimark.core.actions.plan_wording import holding_expiry
 from paimark.core.actions.roots.waiting import wait_for_expiry
-from paimark.core.actions.said import holding_expiry
 from paimark.core.actions.temp_files import read_again_if_moved
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
 from paimark.core.figures import counted

@@ -9,6 +9,7 @@ from paimark.core.actions import audit
 from paimark.core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Done, Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import end_unknown, savepoints_said, unit_in
 from paimark.core.actions.roots import guard_tags, savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
@@ -19,7 +20,6 @@ from paimark.core.actions.roots.pin_snapshot import (
     keep,
 )
 from paimark.core.actions.roots.unlocked_changes import log, made
-from paimark.core.actions.said import end_unknown, savepoints_said, unit_in
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files

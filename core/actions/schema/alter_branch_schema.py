@@ -13,8 +13,8 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.plan_wording import NEVER, final, job_that_writes
 from paimark.core.actions.roots.root_state import schema_state
-from paimark.core.actions.said import NEVER, final, job_that_writes
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused, StatementFailed, UsageError, shortened

@@ -13,8 +13,8 @@ from paimark.core.actions.checks import require_allowed, text_argument
 from paimark.core.actions.context import Context, Counting, Progress
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.plan import Done, Item, Outcome, Plan, Step
+from paimark.core.actions.plan_wording import final
 from paimark.core.actions.roots.root_files import sizes_below
-from paimark.core.actions.said import final
 from paimark.core.actions.tables.moving import what_it_has
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, minute

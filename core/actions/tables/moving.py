@@ -14,7 +14,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Refusal, Step, raise_first
-from paimark.core.actions.said import job_that_writes, streaming_readers, unit_in
+from paimark.core.actions.plan_wording import job_that_writes, streaming_readers, unit_in
 from paimark.core.actions.tables.copying import CopiedMove
 from paimark.core.actions.tables.places import walked
 from paimark.core.errors import Corrupt, NotFound

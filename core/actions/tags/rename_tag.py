@@ -24,12 +24,12 @@ from paimark.core.actions.checks import (
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan_wording import final
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.pin_snapshot import prune_gone
 from paimark.core.actions.roots.root_state import is_lost
 from paimark.core.actions.roots.unlocked_changes import made
 from paimark.core.actions.roots.waiting import seconds_of, wait_for_readers
-from paimark.core.actions.said import final
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.figures import minute
 from paimark.core.storage.files import Files

@@ -22,6 +22,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.merge.journal import record_again
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan_wording import may_be_overwritten, streams_skip
 from paimark.core.actions.rewrite.columns import (
     column_refusals,
     columns_change,
@@ -39,8 +40,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     rows_of,
     start_in,
 )
-from paimark.core.actions.said import may_be_overwritten, streams_skip
-from paimark.core.actions.undo.shared import Followed, as_planned, edit_of, redone_by, undone, undone_by
+from paimark.core.actions.undo.common import Followed, as_planned, edit_of, redone_by, undone, undone_by
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.commits import only_compacted_since

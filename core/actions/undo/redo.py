@@ -7,16 +7,16 @@ from functools import partial
 
 import msgspec
 
+from paimark.core.actions.bulk.planning import plan_in_turn, together
 from paimark.core.actions.change import driver, operations
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.merge.conflict_lines import MERGE
 from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.roots.pin_snapshot import choose
 from paimark.core.actions.undo import commit as undo_commit
-from paimark.core.actions.undo.shared import unless_locked
+from paimark.core.actions.undo.common import unless_locked
 from paimark.core.errors import NotFound, Refused
 from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.layout import TablePath

@@ -30,6 +30,7 @@ from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.follow_ups import ids_given_again
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
+from paimark.core.actions.plan_wording import nothing_lost, otherwise
 from paimark.core.actions.protection_guard import leaving
 from paimark.core.actions.replace.point_main import PointMain
 from paimark.core.actions.replace.pointer import drop_copies
@@ -42,8 +43,7 @@ from paimark.core.actions.replace.table_directory import (
 from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.root_files import root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, moving_refusals, state, unreadable_refusals
-from paimark.core.actions.said import nothing_lost, otherwise
-from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
+from paimark.core.actions.undo.common import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files

@@ -11,8 +11,8 @@ from paimark.core.actions.checks import fingerprint, require_allowed, require_un
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step, Taken
+from paimark.core.actions.undo.common import unless_locked
 from paimark.core.actions.undo.rules import changed_since, is_as_left, may_restore
-from paimark.core.actions.undo.shared import unless_locked
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, listed
 from paimark.core.table.catalog import parse_table_name

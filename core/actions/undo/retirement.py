@@ -10,11 +10,11 @@ from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan_wording import nothing_lost
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
 from paimark.core.actions.roots.root_state import RootState, moving_refusals, state
 from paimark.core.actions.roots.waiting import cleanings_to_stop
-from paimark.core.actions.said import nothing_lost
-from paimark.core.actions.undo.shared import edit_of, moved_since, undone, undone_by
+from paimark.core.actions.undo.common import edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files

@@ -19,14 +19,14 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge.fast_forward import append_between, has_appended, will_reach
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
+from paimark.core.actions.plan_wording import nothing_lost, otherwise
 from paimark.core.actions.protection_guard import OF_MAIN
 from paimark.core.actions.replace.point_main import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
 from paimark.core.actions.roots.root_state import RootState, moving_refusals, state
-from paimark.core.actions.said import nothing_lost, otherwise
-from paimark.core.actions.undo.shared import as_planned, edit_of, moved_since, undone, undone_by
+from paimark.core.actions.undo.common import as_planned, edit_of, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files

@@ -7,15 +7,15 @@ from functools import partial
 
 import msgspec
 
+from paimark.core.actions.bulk.planning import plan_in_turn, together
 from paimark.core.actions.change import driver, operations
 from paimark.core.actions.change.operations import Operation, Stacks
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
+from paimark.core.actions.plan_wording import engine_of, final, job_of
 from paimark.core.actions.protection_guard import undoing
-from paimark.core.actions.said import engine_of, final, job_of
+from paimark.core.actions.undo.common import Followed, by_hand, unless_locked
 from paimark.core.actions.undo.rules import Left, changed_since, is_as_left, left, plan_back
-from paimark.core.actions.undo.shared import Followed, by_hand, unless_locked
 from paimark.core.errors import Refused
 from paimark.core.figures import age, some_of
 from paimark.core.table.catalog import parse_table_name

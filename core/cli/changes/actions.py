@@ -17,10 +17,10 @@ from typing import Any, cast
 import click
 import msgspec
 
+from paimark.core.actions.bulk.applying import PartlyDone
 from paimark.core.actions.context import Context, context_of
 from paimark.core.actions.declared.declarations import DECLARED
 from paimark.core.actions.declared.kinds import Argument, DroppedId
-from paimark.core.actions.many.applying import PartlyDone
 from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import ACTIONS, Action, action

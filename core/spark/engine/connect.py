@@ -34,8 +34,8 @@ from paimark.core.spark.library.catalog_settings import (
     jars_to_give,
 )
 from paimark.core.spark.protocol import ActionTask, ParentGone, Run, StageProgress, Start
-from paimark.core.spark.results.outlet import SentBatch
 from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
+from paimark.core.spark.results.row_server import SentBatch
 from paimark.core.spark.stores.settings import hadoop_address
 from paimark.core.travel.parse.statement import Statement, TableUse
 from paimark.core.travel.statements.inserts import Insert, RowChange

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from paimark.core.errors import Refused, StatementFailed, failing_at
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from paimark.core.spark.datasource.table_options import ReadScope
-from paimark.core.spark.incremental.restricted import restricted
+from paimark.core.spark.incremental.differing_files import narrowed_to_differences
 from paimark.core.spark.library.reads import LibraryReads
 from paimark.core.spark.native.columns import NotNative
 from paimark.core.spark.native.scans import NativeScans, NativeTable
@@ -115,7 +115,7 @@ class Opener:
             return tables
         return [
             replace_in(table, scan=side.scan, reading=replace(table.reading, note=_joined(table, side.note)))
-            for table, side in zip(tables, restricted(self.warehouse.files, *scans), strict=True)
+            for table, side in zip(tables, narrowed_to_differences(self.warehouse.files, *scans), strict=True)
         ]
 
     def _resolve(self, sql: str, use: TableUse) -> OpenedTable | None:

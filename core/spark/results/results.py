@@ -1,6 +1,6 @@
-"""Get a data frame's rows from Spark: collected if Spark knows that they are few, else through an outlet.
+"""Get a data frame's rows from Spark: collected if Spark knows that they are few, else through a server.
 
-Tasks send their rows to the outlet. If a cluster encrypts or speculates, the driver's Java process fetches
+Tasks send their rows to the server. If a cluster encrypts or speculates, the driver's Java process fetches
 them through Spark and sends them: see `scans/ResultRows.java` and `scans/RelayedRows.java`.
 """
 
@@ -37,7 +37,7 @@ from paimark.core.spark.arrow import in_zone, ipc_stream
 from paimark.core.spark.java.objects import new_instance
 from paimark.core.spark.native.first_rows import SMALL_RESULT
 from paimark.core.spark.protocol import Batch, Columns, StageProgress
-from paimark.core.spark.results.outlet import HEAD, STREAM_END, Outlet, SentBatch
+from paimark.core.spark.results.row_server import HEAD, STREAM_END, RowServer, SentBatch
 from paimark.core.spark.session_conf import LARGE_TYPES, SessionConf
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Results:
         return self._handed_in(self.schema(frame.schema), lambda: frame._jdf, tag, most)
 
     def _send(self, most: int, frame: Callable[[], Any], *to: Any) -> int:
-        """Send the rows to an outlet; return the number of partitions. `to` is tag, address and secret."""
+        """Send the rows to a server; return the number of partitions. `to` is tag, address and secret."""
         if self._spark.port.is_direct:
             return int(self._java.send(frame(), *to))
         return int(self._relay.relay(frame(), *to, most))
@@ -169,20 +169,20 @@ class Results:
     def _handed_in(
         self, schema: bytes, frame: Callable[[], Any], tag: str, most: int | None
     ) -> Generator[SentBatch]:
-        """Run a job that sends rows to an outlet, and yield them. `frame` returns Java's frame."""
-        outlet = Outlet(self._spark.port, self._spark.scratch)
-        to = (tag, *outlet.address, outlet.secret)
+        """Run a job that sends rows to a server, and yield them. `frame` returns Java's frame."""
+        server = RowServer(self._spark.port, self._spark.scratch)
+        to = (tag, *server.address, server.secret)
         job = self._jobs.submit(self._send, _ALL if most is None else most, frame, *to)
-        job.add_done_callback(partial(_job_ended, outlet))
+        job.add_done_callback(partial(_job_ended, server))
         try:
-            for data, count in outlet.rows():
+            for data, count in server.rows():
                 yield _stream(schema, data), count
         finally:
             if not job.done():
-                # Cancel the job before its tasks find the outlet closed, which would make them fail.
+                # Cancel the job before its tasks find the server closed, which would make them fail.
                 with suppress(Exception):
                     self._spark.session.sparkContext.cancelJobsWithTag(tag)
-            outlet.close()
+            server.close()
             wait([job], _JOB_END_SECONDS)
 
     @once_for_all
@@ -194,13 +194,13 @@ class Results:
         return new_instance(self._spark.session, "scans.RelayedRows")
 
 
-def _job_ended(outlet: Outlet, job: Future[int]) -> None:
+def _job_ended(server: RowServer, job: Future[int]) -> None:
     failure = job.exception()
     if failure is None:
-        outlet.job_ended(None, job.result())
+        server.job_ended(None, job.result())
     else:
         # The reader of the rows raises it.
-        outlet.job_ended(failure if isinstance(failure, Exception) else RuntimeError(repr(failure)))
+        server.job_ended(failure if isinstance(failure, Exception) else RuntimeError(repr(failure)))
 
 
 def _batches(schema: bytes, frames: bytes) -> Iterator[SentBatch]:

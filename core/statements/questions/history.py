@@ -17,11 +17,11 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan_wording import engine_of as engine_name
+from paimark.core.actions.plan_wording import job_of
 from paimark.core.actions.repair.row_condition import values_condition
 from paimark.core.actions.rewrite.json_rows import decoded, typed
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
-from paimark.core.actions.said import engine_of as engine_name
-from paimark.core.actions.said import job_of
 from paimark.core.errors import FileMissing, Refused, UsageError
 from paimark.core.spark.native.conditions import value_at, value_reader
 from paimark.core.statements.questions.one_version import VersionQuery, snapshot_of

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Taken
+from paimark.core.actions.plan_wording import consumers_of
 from paimark.core.actions.protection_guard import against, unprotect
 from paimark.core.actions.repair.row_condition import values_condition
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
-from paimark.core.actions.said import consumers_of
 from paimark.core.actions.savepoints.auto_savepoint import OPTION
 from paimark.core.errors import Refused, UsageError
 from paimark.core.figures import some_of

@@ -13,9 +13,9 @@ import pytest
 
 from paimark.core.actions.change import driver
 from paimark.core.actions.context import Context
+from paimark.core.actions.merge.divergence import find_divergence
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.merge.rows import keyed_queries, versions_of, where_changed
-from paimark.core.actions.merge.survey import survey_merge
 from paimark.core.actions.plan import Outcome
 from paimark.core.actions.registry import action
 from paimark.core.actions.rewrite.spark_rewrite import run_query
@@ -242,12 +242,12 @@ def test_only_partitions_that_the_branch_changed_are_asked_what_comes_of_it(
 ) -> None:
     table = TablePath("scoped", "few")
     untouched = in_partitions(with_engine, engine_warehouse, table.full_name)
-    survey = survey_merge(with_engine.files, table, "fix")
-    assert where_changed(with_engine.files, survey) == " WHERE `part` IN (1)"
-    versions = versions_of(survey)
-    sql = keyed_queries(with_engine, survey).upserts(takes_all=False)
+    divergence = find_divergence(with_engine.files, table, "fix")
+    assert where_changed(with_engine.files, divergence) == " WHERE `part` IN (1)"
+    versions = versions_of(divergence)
+    sql = keyed_queries(with_engine, divergence).upserts(takes_all=False)
     with moved_away(untouched, tmp_path):
-        found = run_query(with_engine, survey.target, versions, sql, with_engine.progress)
+        found = run_query(with_engine, divergence.target, versions, sql, with_engine.progress)
     assert [row["value"] for row in found] == ["fixed"]
 
 
@@ -274,17 +274,17 @@ def test_the_partitions_a_branch_changed_are_told_by_their_files(context: Contex
         commit(
             warehouse, "shop.events$branch_fix", pa.table({"day": [day], "kind": ["x"]}, schema=EVENTS_SCHEMA)
         )
-    assert where_changed(context.files, survey_merge(context.files, EVENTS, "fix")) == (
+    assert where_changed(context.files, find_divergence(context.files, EVENTS, "fix")) == (
         " WHERE `day` IN ('2026-05-02', 'it\\'s \\\\ odd')"
     )
     more = [f"2026-06-{number}" for number in range(10, 21)]
     commit(warehouse, "shop.events$branch_fix", pa.table({"day": more, "kind": more}, schema=EVENTS_SCHEMA))
-    where = where_changed(context.files, survey_merge(context.files, EVENTS, "fix"))
+    where = where_changed(context.files, find_divergence(context.files, EVENTS, "fix"))
     # Of so many Spark makes a set, by which no file is passed over.
     assert where.endswith(" AND `day` BETWEEN '2026-05-02' AND 'it\\'s \\\\ odd'")
     nothing = pa.table({"day": [None], "kind": ["x"]}, schema=EVENTS_SCHEMA)
     commit(warehouse, "shop.events$branch_fix", nothing)
-    assert where_changed(context.files, survey_merge(context.files, EVENTS, "fix")) == ""
+    assert where_changed(context.files, find_divergence(context.files, EVENTS, "fix")) == ""
 
 
 def test_a_branch_that_expired_what_main_went_on_along_is_merged_again(
@@ -316,14 +316,14 @@ def test_another_branch_of_the_name_has_its_own_fork(context: Context, orders: P
     if later:
         add(context, "shop.orders", 300)
     branched(context, tag="v2", order_id=200)
-    survey = survey_merge(context.files, ORDERS, "fix")
-    assert (survey.base.id, survey.main_base.id, survey.kind) == (2, 2, "keyed")
+    divergence = find_divergence(context.files, ORDERS, "fix")
+    assert (divergence.base.id, divergence.main_base.id, divergence.kind) == (2, 2, "keyed")
     for number in (1, 2, 3, 4, 5):
         (orders / f"snapshot/snapshot-{number}").unlink()
     (orders / "snapshot/EARLIEST").unlink(missing_ok=True)
     # Nothing tells any more whether main has it.
     with pytest.raises(Refused, match=r"Snapshot 7 of branch fix of .* is gone"):
-        survey_merge(context.files, ORDERS, "fix")
+        find_divergence(context.files, ORDERS, "fix")
 
 
 def test_another_branch_of_the_name_has_nothing_of_a_merge_that_was_taken_back(
@@ -336,13 +336,13 @@ def test_another_branch_of_the_name_has_nothing_of_a_merge_that_was_taken_back(
     add(context, "shop.orders", 300)
     then, now = (point_of(Lineage(context.files, ORDERS.root()).snapshot(number)) for number in (5, 7))
     record(context.files, ORDERS, MergeEvent(kind="rollback", main=now, to=5, then=then))
-    assert survey_merge(context.files, ORDERS, "fix").base.id == 5
+    assert find_divergence(context.files, ORDERS, "fix").base.id == 5
     done(context, "delete-branch", name="fix")
     done(context, "create-tag", name="before", snapshot=6)
     branched(context, tag="before", order_id=200)
-    survey = survey_merge(context.files, ORDERS, "fix")
-    assert (survey.base.id, survey.main_base.id, survey.kind) == (6, 6, "keyed")
+    divergence = find_divergence(context.files, ORDERS, "fix")
+    assert (divergence.base.id, divergence.main_base.id, divergence.kind) == (6, 6, "keyed")
     # The first one would look like that, had it expired its past and lost its tag.
     (orders / "branch/branch-fix/tag/tag-before").unlink()
     with pytest.raises(Refused, match=r"Snapshot 5 of branch fix of .* is gone"):
-        survey_merge(context.files, ORDERS, "fix")
+        find_divergence(context.files, ORDERS, "fix")

@@ -23,7 +23,7 @@ from tests.spark.engine_fixture import in_order
 Rows = list[dict[str, Any]]
 
 
-class Scene:
+class LaneData:
     """`orders` of a database of its own, and branch `fix` at main's head."""
 
     def __init__(self, context: Context, database: str, *, keyed: bool = True) -> None:
@@ -77,7 +77,7 @@ class Scene:
 
 
 def test_a_merge_that_drops_a_column_is_refused_by_its_name_without_the_choice(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_refused")
+    scene = LaneData(with_engine, "drop_refused")
     scene.alter(drop="price")
     scene.add(order_id=9, customer="x")
     [refusal] = scene.planned("merge-branch", name="fix").refusals
@@ -91,7 +91,7 @@ def test_a_merge_that_drops_a_column_is_refused_by_its_name_without_the_choice(w
 
 
 def test_a_choice_that_has_no_effect_is_refused(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_nothing")
+    scene = LaneData(with_engine, "drop_nothing")
     scene.add(order_id=9, customer="x", price=1.0)
     with pytest.raises(UsageError, match=r"Branch fix of drop_nothing\.orders dropped no column"):
         scene.planned("merge-branch", name="fix", drop_columns=True)
@@ -101,7 +101,7 @@ def test_a_choice_that_has_no_effect_is_refused(with_engine: Context) -> None:
 def test_the_undo_brings_the_column_and_all_its_values_back_and_a_redo_drops_it_again(
     with_engine: Context, main_moves: bool
 ) -> None:
-    scene = Scene(with_engine, f"drop_undone_{main_moves}".lower())
+    scene = LaneData(with_engine, f"drop_undone_{main_moves}".lower())
     scene.alter(drop="price", add="note STRING")
     scene.add(order_id=1, customer="fixed", note="n")
     if main_moves:
@@ -126,7 +126,7 @@ def test_the_undo_brings_the_column_and_all_its_values_back_and_a_redo_drops_it_
 
 
 def test_a_rollback_past_the_merge_brings_it_back_though_main_moved(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_rolled")
+    scene = LaneData(with_engine, "drop_rolled")
     before = scene.rows()
     scene.alter(drop="price")
     scene.add(order_id=1, customer="fixed")
@@ -149,7 +149,7 @@ def test_a_rollback_past_the_merge_brings_it_back_though_main_moved(with_engine:
 
 
 def test_a_narrower_type_is_a_loss_too_and_becomes_wide_again(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_narrow")
+    scene = LaneData(with_engine, "drop_narrow")
     scene.alter_by_stock("fix", 1, 2, type="FLOAT")
     scene.add("", order_id=70, customer="main", price=1 / 3)
     before = scene.rows()
@@ -163,7 +163,7 @@ def test_a_narrower_type_is_a_loss_too_and_becomes_wide_again(with_engine: Conte
 
 
 def test_a_name_that_the_merge_brought_is_told_and_goes_with_its_undo(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_renamed")
+    scene = LaneData(with_engine, "drop_renamed")
     before = scene.rows()
     scene.alter(rename="price TO cost")
     scene.add(order_id=1, customer="fixed", cost=2.5)
@@ -177,7 +177,7 @@ def test_a_name_that_the_merge_brought_is_told_and_goes_with_its_undo(with_engin
 
 
 def test_a_name_that_somebody_gave_since_stays(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_named")
+    scene = LaneData(with_engine, "drop_named")
     scene.alter(drop="price")
     scene.add(order_id=1, customer="fixed")
     scene.done("merge-branch", name="fix", drop_columns=True)
@@ -187,7 +187,7 @@ def test_a_name_that_somebody_gave_since_stays(with_engine: Context) -> None:
 
 
 def test_an_overwrite_names_what_main_loses_and_is_taken_back(with_engine: Context) -> None:
-    scene = Scene(with_engine, "drop_overwrite")
+    scene = LaneData(with_engine, "drop_overwrite")
     before = scene.rows()
     scene.alter(drop="price")
     scene.add(order_id=1, customer="fixed")
@@ -199,7 +199,7 @@ def test_an_overwrite_names_what_main_loses_and_is_taken_back(with_engine: Conte
 
 
 def test_a_branch_is_merged_again_after_main_alone_changed_its_columns(with_engine: Context) -> None:
-    scene = Scene(with_engine, "main_alters")
+    scene = LaneData(with_engine, "main_alters")
     expected = {row["order_id"]: {**row, "note": None} for row in scene.rows()}
 
     def merged(number: int, **row: object) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge import history
-from paimark.core.actions.merge.survey import survey_merge
+from paimark.core.actions.merge.divergence import find_divergence
 from paimark.core.errors import Refused
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage.lineage import Lineage
@@ -80,7 +80,7 @@ def test_a_schema_that_a_job_uses_outlives_its_merge(ahead: Context, warehouse: 
     assert verify(ahead, ORDERS).is_whole and planned(ahead, "recover").empty
     again = planned(ahead, "merge-branch", name="fix")
     assert again.arguments["kind"] == "keyed" and again.refusals == ()
-    assert survey_merge(ahead.files, ORDERS, "fix").target.schema.id == 1
+    assert find_divergence(ahead.files, ORDERS, "fix").target.schema.id == 1
 
 
 def test_a_cancelled_merge_leaves_its_schema_and_is_made_again(ahead: Context, warehouse: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_branch_goes_on_from_the_schema_that_stayed(ahead: Context, warehous
     died(warehouse, r"orders/schema/schema-1$", "merge-branch", name="fix")
     done(ahead, "recover")
     done(ahead, "alter-branch-schema", branch="fix", add="more STRING")
-    assert [number for number, _ in survey_merge(ahead.files, ORDERS, "fix").new_schemas] == [2]
+    assert [number for number, _ in find_divergence(ahead.files, ORDERS, "fix").new_schemas] == [2]
     done(ahead, "merge-branch", name="fix")
     newest = Lineage(ahead.files, MAIN).latest_schema()
     assert newest is not None and [each.name for each in newest.fields][-2:] == ["note", "more"]

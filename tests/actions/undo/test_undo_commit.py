@@ -27,7 +27,7 @@ from tests.spark.engine_fixture import in_order
 Rows = list[dict[str, object]]
 
 
-class Scene:
+class LaneData:
     """`orders` of a database of its own, with a branch `fix` at main's head."""
 
     def __init__(self, context: Context, database: str) -> None:
@@ -107,7 +107,7 @@ def test_a_fast_forward_of_a_table_without_merges_is_made_again_by_its_rows(
 
 
 def test_a_fast_forward_is_taken_back_and_made_again(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_forward")
+    scene = LaneData(with_engine, "undone_forward")
     before = scene.rows()
     scene.add(1, "fixed", FIX)
     scene.add(50, "new", FIX)
@@ -135,7 +135,7 @@ def test_a_fast_forward_is_taken_back_and_made_again(with_engine: Context) -> No
 
 
 def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_chain")
+    scene = LaneData(with_engine, "undone_chain")
     states = [scene.rows()]
 
     def step(action: str, **arguments: object) -> None:
@@ -172,7 +172,7 @@ def test_changes_are_walked_back_one_by_one(with_engine: Context) -> None:
 
 
 def test_what_main_moved_on_from_stays(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_moved")
+    scene = LaneData(with_engine, "undone_moved")
     scene.add(80, "branch", FIX)
     scene.done("merge-branch", name="fix")
     plan = scene.planned("undo")
@@ -197,7 +197,7 @@ def test_what_main_moved_on_from_stays(with_engine: Context) -> None:
 
 
 def test_a_commit_while_it_is_taken_back_is_not_overwritten(with_engine: Context, engine: Engine) -> None:
-    scene = Scene(with_engine, "undone_raced")
+    scene = LaneData(with_engine, "undone_raced")
     scene.add(90, "branch", FIX)
     scene.done("merge-branch", name="fix")
     plan, known = scene.planned("undo"), events(with_engine.files, scene.table)

@@ -32,7 +32,7 @@ ROWS = {
 SCHEMAS = {"orders": ORDERS, "events": EVENTS}
 
 
-class Scene:
+class LaneData:
     """A copy of one of the two tables in a database of its own: `orders` has keys, `events` has none."""
 
     def __init__(self, context: Context, database: str, name: str = "orders") -> None:
@@ -72,7 +72,7 @@ class Scene:
 
 @pytest.mark.parametrize("name", long_but(["orders", "events"], "orders"))
 def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str) -> None:
-    scene = Scene(with_engine, f"undone_insert_{name}", name)
+    scene = LaneData(with_engine, f"undone_insert_{name}", name)
     before, first = scene.rows(), scene.head() or 0
     assert scene.insert().undo == f"paimark undo {scene.table.full_name}"
     after = scene.rows()
@@ -103,7 +103,7 @@ def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str)
 
 
 def test_an_insert_after_a_savepoint_is_taken_back_first(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_savepoint")
+    scene = LaneData(with_engine, "undone_savepoint")
     scene.done("create-savepoint")
     before = scene.rows()
     scene.insert()
@@ -115,7 +115,7 @@ def test_an_insert_after_a_savepoint_is_taken_back_first(with_engine: Context) -
 
 def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Context) -> None:
     """It is never passed over to what was done before."""
-    scene = Scene(with_engine, "undone_followed")
+    scene = LaneData(with_engine, "undone_followed")
     saved = scene.done("create-savepoint").result["savepoint_id"]
     scene.insert()
     made = scene.head() or 0
@@ -145,7 +145,7 @@ def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Contex
 
 
 def test_an_insert_into_a_branch_is_taken_back_there(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_branch")
+    scene = LaneData(with_engine, "undone_branch")
     scene.done("create-branch", name="fix", tag="v2")
     scene.insert()
     main, fix = scene.rows(), scene.rows("$branch_fix")
@@ -166,7 +166,7 @@ def test_an_insert_into_a_branch_is_taken_back_there(with_engine: Context) -> No
 
 
 def test_a_branch_that_is_gone_does_not_stop_the_undo_of_what_was_before(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_gone")
+    scene = LaneData(with_engine, "undone_gone")
     scene.done("create-tag", name="one")
     scene.done("create-branch", name="fix", tag="v2")
     scene.insert(branch="$branch_fix")
@@ -177,7 +177,7 @@ def test_a_branch_that_is_gone_does_not_stop_the_undo_of_what_was_before(with_en
 
 
 def test_the_first_rows_of_a_table_are_taken_back(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_first")
+    scene = LaneData(with_engine, "undone_first")
     create_table(
         scene.warehouse, "undone_first.fresh", ORDERS, primary_keys=["order_id"], options={"bucket": "1"}
     )
@@ -193,7 +193,7 @@ def test_the_first_rows_of_a_table_are_taken_back(with_engine: Context) -> None:
 
 
 def test_restore_walks_over_inserts(with_engine: Context) -> None:
-    scene = Scene(with_engine, "restored_insert")
+    scene = LaneData(with_engine, "restored_insert")
     scene.done("create-tag", name="one")
     before = scene.rows()
     scene.insert()
@@ -208,7 +208,7 @@ def test_restore_walks_over_inserts(with_engine: Context) -> None:
 
 
 def test_a_merge_between_inserts_is_taken_back_in_its_turn(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_merge")
+    scene = LaneData(with_engine, "undone_merge")
     scene.done("create-branch", name="fix", tag="v2")
     states = [scene.rows()]
     scene.insert()
@@ -225,7 +225,7 @@ def test_a_merge_between_inserts_is_taken_back_in_its_turn(with_engine: Context)
 
 
 def test_a_plan_to_undo_is_refused_when_others_committed_since(with_engine: Context) -> None:
-    scene = Scene(with_engine, "undone_late")
+    scene = LaneData(with_engine, "undone_late")
     scene.insert()
     plan = scene.planned("undo")
     scene.others()

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from paimark.core.spark.incremental.restricted import ReadWhole, State, differing_files
+from paimark.core.spark.incremental.differing_files import ReadWhole, State, differing_files
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.records import SchemaField, TableSchema
 

@@ -14,7 +14,7 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
-from paimark.core.spark.incremental.restricted import restricted
+from paimark.core.spark.incremental.differing_files import narrowed_to_differences
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table
@@ -132,7 +132,7 @@ def _rows(answer: Answer) -> list[str]:
 def _files_needed(warehouse: Path, difference: Difference) -> list[tuple[str, ...]]:
     files = LocalFiles(str(warehouse))
     access, sides = WarehouseAccess(files, str(warehouse), {}), (difference.old, difference.new)
-    old, new = restricted(
+    old, new = narrowed_to_differences(
         files, *(make_scan(access, each.root, each.snapshot, pinned=True) for each in sides)
     )
     assert old.scan.only is not None

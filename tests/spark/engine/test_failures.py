@@ -43,7 +43,7 @@ from paimark.core.spark.engine.failures import sentences
         (
             "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "
             "task 0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): java.io.IOException: No way to hand in "
-            "rows at edge7:40123 (Connection refused)\n\tat Outlet.open(Unknown Source)",
+            "rows at edge7:40123 (Connection refused)\n\tat RowServer.open(Unknown Source)",
             "Rows can't be handed in at edge7:40123 from 10.0.0.7 (Connection refused)",
             "That is this machine, as spark.driver.host has it. --spark-conf spark.paimark.result.port=7100 "
             "settles the port that must be open, =off lets rows go Spark's own way.",

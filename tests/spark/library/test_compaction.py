@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from paimark.core.actions.compaction.survey import survey
+from paimark.core.actions.compaction.candidates import find_candidates
 from paimark.core.cli.checks.doctor_store import unseen_rows
 from paimark.core.errors import Refused
 from paimark.core.spark.library import compaction
@@ -120,7 +120,7 @@ def test_a_partition_and_what_its_rules_choose(
     filled(judge, tmp_path, "d.t", kind, [[[1, number, "a"], [1, number, "b"]] for number in range(6)])
     files = LocalFiles(str(tmp_path))
     rows = seen(judge, tmp_path, "d.t")
-    chosen = survey(files, TablePath("d", "t"), None, "s='b'").partitions
+    chosen = find_candidates(files, TablePath("d", "t"), None, "s='b'").partitions
     assert chosen is not None and len(chosen) == 1
     first = made(spark_of_library, tmp_path, "d.t", is_full=False, partitions=chosen)
     assert first is not None

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from paimark.core.actions.said import stock_writer
+from paimark.core.actions.plan_wording import stock_writer
 from paimark.core.errors import PaimarkError, Refused, UsageError
 from paimark.core.spark.streaming import commit_attempts
 from paimark.core.spark.streaming.batch_commit import watermark_in

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimark.core.actions.change.operations import stacks_of
-from paimark.core.actions.said import stock_writer
+from paimark.core.actions.plan_wording import stock_writer
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from paimark.core.table.layout import TablePath
 from paimark.core.table.timeline.lanes import FOLDED, Drawing, Lane, LaneCommit, Opened, Run, all_runs, locate
-from paimark.core.table.timeline.weaving import in_order
+from paimark.core.table.timeline.row_pages import in_order
 
 TABLE = TablePath("shop", "orders")
 MAIN = TABLE.root()

@@ -16,7 +16,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import point_of
-from paimark.core.table.timeline.scene import Scene, read_scene
+from paimark.core.table.timeline.lane_data import LaneData, read_lane_data
 from paimark.tui.panes.timeline import timeline_pane
 from paimark.tui.panes.timeline.timeline_pane import TimelinePane
 from paimark.tui.panes.timeline.timeline_rows import bar
@@ -340,11 +340,11 @@ async def test_keys_that_need_the_branches_wait_for_them_in_the_timeline(
     """Main's rows come first, and for these keys no row of theirs is missing."""
     may_go_on = threading.Event()
 
-    def read_late(*of: Any) -> Scene:
+    def read_late(*of: Any) -> LaneData:
         assert may_go_on.wait(60)
-        return read_scene(*of)
+        return read_lane_data(*of)
 
-    monkeypatch.setattr(timeline_pane, "read_scene", read_late)
+    monkeypatch.setattr(timeline_pane, "read_lane_data", read_late)
     async with at_orders(warehouse, (100, 24)) as console:
         await console.press("7")
         await console.sees("[7 Timeline]", "●   5  main")
@@ -357,16 +357,16 @@ async def test_keys_that_need_the_branches_wait_for_them_in_the_timeline(
 async def test_keys_that_need_branches_that_could_not_be_read_say_so(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*of: Any) -> Scene:
+    def fail(*of: Any) -> LaneData:
         raise Denied("The store denies access to the branches", "Ask for it.")
 
-    monkeypatch.setattr(timeline_pane, "read_scene", fail)
+    monkeypatch.setattr(timeline_pane, "read_lane_data", fail)
     async with at_orders(warehouse, (100, 24)) as console:
         await console.press("7")
         await console.sees("[7 Timeline]", "not refreshed: The store denies access to")
         await console.press("j", "R")
         await console.sees("The branches could not be read: r tries again")
-        monkeypatch.setattr(timeline_pane, "read_scene", read_scene)
+        monkeypatch.setattr(timeline_pane, "read_lane_data", read_lane_data)
         await console.press("r")
         await console.sees("2 of 5")
         assert "denies" not in console.text

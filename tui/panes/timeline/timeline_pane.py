@@ -14,10 +14,10 @@ from paimark.core.actions.declared.kinds import RowVersion
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, counted, exact_time
 from paimark.core.table.operations import log_entries
+from paimark.core.table.timeline.lane_data import LaneData, read_lane_data
 from paimark.core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
 from paimark.core.table.timeline.lanes import Opened as OpenedRun
-from paimark.core.table.timeline.scene import Scene, read_scene
-from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
+from paimark.core.table.timeline.row_pages import RecordReader, commit_at, page_of_rows
 from paimark.core.travel.times import HINT, read_spoken_time
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key, unfilter_hint
@@ -28,9 +28,9 @@ from paimark.tui.panes.snapshots import tags_fingerprint
 from paimark.tui.panes.timeline.timeline_rows import (
     COLUMNS,
     OLDER,
+    TimelinePage,
     TimelineRows,
     View,
-    Woven,
     actions_of,
     detail_of,
     read_past_events,
@@ -102,17 +102,17 @@ class TimelinePane(RecordPane[TimelineRows]):
             report(PaneRows(opened, TimelineRows(_newest_of_main(main)), None))
         fingerprint = self._fingerprint(main)
         events, left_out = read_past_events(self.session.files, table)
-        scene = read_scene(self.session.files, table, main.root, events)
-        scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
-        reader = RecordReader(self.session.files, scene)
-        main_moved = self.loaded is not None and self.loaded.rows.woven.scene.main != scene.main
+        data = read_lane_data(self.session.files, table, main.root, events)
+        data = replace(data, unreadable=(*data.unreadable, *left_out))
+        reader = RecordReader(self.session.files, data)
+        main_moved = self.loaded is not None and self.loaded.rows.page.data.main != data.main
         if main_moved:
-            view = unfolded_for(self.grid.cursor_key, view, scene, reader)
-        report(_woven(opened, scene, reader, view, fingerprint, main_moved=main_moved))
+            view = unfolded_for(self.grid.cursor_key, view, data, reader)
+        report(_pane_rows(opened, data, reader, view, fingerprint, main_moved=main_moved))
 
     def fingerprint(self, opened: Opened) -> Hashable:
         main = opened.of_main
-        ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
+        ids = self.loaded.rows.page.data.lanes[0].ids if self.loaded is not None else ()
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = not ids or main.lineage.has_snapshot(ids[0])
         return self._fingerprint(main, oldest_left=oldest_left)
@@ -130,7 +130,7 @@ class TimelinePane(RecordPane[TimelineRows]):
     def take(self, loaded: PaneRows[TimelineRows]) -> None:
         super().take(loaded)
         # The rows that a jump added stay; its place is dropped, because lanes may be renumbered.
-        view = loaded.rows.woven.view
+        view = loaded.rows.page.view
         self._view = replace(view, limit=max(view.limit, len(loaded.rows)), until=None)
         if self._go_to is not None and (index := loaded.rows.index_of(self._go_to)) is not None:
             self._go_to_row(index)
@@ -178,7 +178,7 @@ class TimelinePane(RecordPane[TimelineRows]):
             return None
         if self.loaded is None or self.loaded.fingerprint is None:
             return RowActions((), self._why_no_branches)
-        return actions_of(action, row, self.rows.woven.scene)
+        return actions_of(action, row, self.rows.page.data)
 
     @property
     def _why_no_branches(self) -> str:
@@ -240,9 +240,9 @@ class TimelinePane(RecordPane[TimelineRows]):
         if loaded is None or loaded.fingerprint is None:
             return
         self._view, self._go_to = view, go_to
-        woven = loaded.rows.woven
+        page = loaded.rows.page
         self._reading.ask(
-            lambda report: report(_woven(loaded.opened, woven.scene, woven.reader, view, loaded.fingerprint))
+            lambda report: report(_pane_rows(loaded.opened, page.data, page.reader, view, loaded.fingerprint))
         )
 
     # Jumping to a time
@@ -275,42 +275,42 @@ class TimelinePane(RecordPane[TimelineRows]):
         self.post_message(StatusShown(error.message, "bad"))
 
 
-def _newest_of_main(main: Opened) -> Woven:
+def _newest_of_main(main: Opened) -> TimelinePage:
     """Main's newest commits, read without a listing, to show while the rest is read."""
     rows = main.lineage.newest(NEWEST_SHOWN)
     lane = Lane(main.root, [row.snapshot_id for row in reversed(rows)])
-    scene = Scene(main.root, [lane], [{}])
-    reader = RecordReader(main.lineage.files, scene)
+    data = LaneData(main.root, [lane], [{}])
+    reader = RecordReader(main.lineage.files, data)
     reader.take(0, rows)
-    return Woven(scene, reader, *weave(scene, reader), View(_ROWS))
+    return TimelinePage(data, reader, *page_of_rows(data, reader), View(_ROWS))
 
 
-def _woven(
+def _pane_rows(
     viewed: Opened,
-    scene: Scene,
+    data: LaneData,
     reader: RecordReader,
     view: View,
     fingerprint: Hashable,
     *,
     main_moved: bool = False,
 ) -> PaneRows[TimelineRows]:
-    rows, total = weave(scene, reader, view.unfolded, view.limit, view.until)
-    left_out = (*scene.unreadable, *reader.unreadable.values())
-    woven = Woven(scene, reader, rows, total, view, main_moved)
-    return PaneRows(viewed, TimelineRows(woven), fingerprint, left_out=left_out)
+    rows, total = page_of_rows(data, reader, view.unfolded, view.limit, view.until)
+    left_out = (*data.unreadable, *reader.unreadable.values())
+    page = TimelinePage(data, reader, rows, total, view, main_moved)
+    return PaneRows(viewed, TimelineRows(page), fingerprint, left_out=left_out)
 
 
 def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
     """Find the commit at a time on the visible branch, or before its fork on main."""
-    woven, now_ms = loaded.rows.woven, int(time.time() * 1000)
-    lanes = woven.scene.lanes
+    page, now_ms = loaded.rows.page, int(time.time() * 1000)
+    lanes = page.data.lanes
     start = next((index for index, lane in enumerate(lanes) if lane.root == loaded.opened.root), 0)
-    commit = commit_at(woven.scene, woven.reader, start, time_ms)
+    commit = commit_at(page.data, page.reader, start, time_ms)
     time_text = exact_time(time_ms, now_ms)
     if commit is None:
         return Jump(loaded, view, None, f"Nothing here is as old as {time_text}")
     lane = lanes[commit.lane]
     view = view.including(lane, commit)
-    committed = age(woven.reader.time_of(commit), now_ms)
+    committed = age(page.reader.time_of(commit), now_ms)
     message = f"Snapshot {commit.id} of {lane.root.label}, committed {committed}: the newest at {time_text}"
     return Jump(loaded, view, commit, message)

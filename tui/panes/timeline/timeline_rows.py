@@ -14,9 +14,9 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, TablePath
 from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import Point
+from paimark.core.table.timeline.lane_data import LaneData, PastEvent, newborn_branches
 from paimark.core.table.timeline.lanes import FOLDED, Lane, LaneCommit, Opened
-from paimark.core.table.timeline.scene import PastEvent, Scene, newborn_branches
-from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
+from paimark.core.table.timeline.row_pages import RecordReader, Row, covers, unfold_around
 from paimark.tui.named_keys import delete_key, key
 from paimark.tui.panes.record_pane import COUNTED
 from paimark.tui.records.row_actions import (
@@ -81,13 +81,13 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Woven:
+class TimelinePage:
     """The rows of a view, the number of all rows, and the data to make other rows of the same history.
 
     `main_moved`: another branch was main in the rows before these.
     """
 
-    scene: Scene
+    data: LaneData
     reader: RecordReader
     rows: Sequence[Row]
     total: int
@@ -98,18 +98,18 @@ class Woven:
 class TimelineRows(Records[Row | None]):
     """The last row is None if there are more."""
 
-    def __init__(self, woven: Woven) -> None:
-        rows: list[Row | None] = [*woven.rows]
-        if woven.total > len(rows):
+    def __init__(self, page: TimelinePage) -> None:
+        rows: list[Row | None] = [*page.rows]
+        if page.total > len(rows):
             rows.append(None)
         super().__init__(rows, self._values_of, _key)
-        self.woven = woven
-        self._newborn = newborn_branches(woven.scene.lanes)
-        self._largest = max((abs(row.change or 0) for row in woven.rows if not row.run.is_folded), default=0)
+        self.page = page
+        self._newborn = newborn_branches(page.data.lanes)
+        self._largest = max((abs(row.change or 0) for row in page.rows if not row.run.is_folded), default=0)
 
     def find(self, key: Hashable) -> int | None:
         index = self._indexes.get(key)
-        return self._find_commit(key) if index is None and self.woven.main_moved else index
+        return self._find_commit(key) if index is None and self.page.main_moved else index
 
     def _find_commit(self, key: Hashable) -> int | None:
         """The index of the commit on any branch: a replacement of main gives it to another branch."""
@@ -130,7 +130,7 @@ class TimelineRows(Records[Row | None]):
 
     def _values_of(self, row: Row | None) -> Sequence[object]:
         if row is None:
-            left = self.woven.total - len(self.woven.rows)
+            left = self.page.total - len(self.page.rows)
             return (FOLDED, None, None, f"… {counted(left, 'older row')} …", *[None] * (len(COLUMNS) - 4))
         newest = row.newest
         shown = None if row.run.is_folded else newest
@@ -150,18 +150,18 @@ class TimelineRows(Records[Row | None]):
         )
 
 
-def unfolded_for(key: Hashable, view: View, scene: Scene, reader: RecordReader) -> View:
+def unfolded_for(key: Hashable, view: View, data: LaneData, reader: RecordReader) -> View:
     """The view with the commit of a row's key unfolded, on the branch that has it."""
     key_commit = key.made if isinstance(key, RecordKey) and key.kind == "snapshot" else None
     if not isinstance(key_commit, CommitKey):
         return view
     commits = [
-        LaneCommit(index, key_commit.id) for index, lane in enumerate(scene.lanes) if lane.has(key_commit.id)
+        LaneCommit(index, key_commit.id) for index, lane in enumerate(data.lanes) if lane.has(key_commit.id)
     ]
     reader.read(commits)
     rows = ((commit, reader.at(commit)) for commit in commits)
     here = (commit for commit, row in rows if row is not None and commit_of_row(row) == key_commit)
-    return next((view.including(scene.lanes[commit.lane], commit) for commit in here), view)
+    return next((view.including(data.lanes[commit.lane], commit) for commit in here), view)
 
 
 def version_of(row: Row | None) -> RowVersion | None:
@@ -180,7 +180,7 @@ def version_of(row: Row | None) -> RowVersion | None:
     )
 
 
-def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
+def actions_of(action: str, row: Row, data: LaneData) -> RowActions | None:
     """The objects that the key of an action may act on; None if the row does not define them."""
     things = by_thing(action)
     if not things:
@@ -188,7 +188,7 @@ def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
     branch = None if row.is_main else row.lane.root.label
     choices = [on_tag(action, name, branch) for name in row.tags if can_act_on(action, name)]
     if "branch" in things:
-        choices += _branches(action, row, scene, ends=action == DELETE)
+        choices += _branches(action, row, data, ends=action == DELETE)
     return RowActions(choices, _why_none(action, row))
 
 
@@ -198,14 +198,14 @@ def _why_none(action: str, row: Row) -> str:
     return _NO_BRANCH if action == PROTECTING else why_not_saved(action, row.tags)
 
 
-def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Iterator[RowAction]:
+def _branches(action: str, row: Row, data: LaneData, *, ends: bool = False) -> Iterator[RowAction]:
     """The branch of the row (with `ends` only at its newest commit), and the branches without a commit of
     their own that begin here."""
     lane = row.lane
     is_newest = row.run.newest == max([*lane.ids[-1:], *lane.tags])
     if not row.is_main and (is_newest or not ends):
         yield on_branch(action, lane.root.label)
-    for name in newborn_branches(scene.lanes).get(row.run.newest_commit, ()):
+    for name in newborn_branches(data.lanes).get(row.run.newest_commit, ()):
         yield on_branch(action, name)
 
 

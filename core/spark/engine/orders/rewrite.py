@@ -19,7 +19,7 @@ from paimark.core.spark.datasource.types import spark_columns
 from paimark.core.spark.engine.planned.plans import pins
 from paimark.core.spark.engine.session_state import EngineSession
 from paimark.core.spark.engine.tables import OpenedTable, opened_scan
-from paimark.core.spark.incremental.restricted import restricted
+from paimark.core.spark.incremental.differing_files import narrowed_to_differences
 from paimark.core.spark.protocol import (
     Analyze,
     Ask,
@@ -30,7 +30,7 @@ from paimark.core.spark.protocol import (
     Version,
     Write,
 )
-from paimark.core.spark.results.outlet import SentBatch
+from paimark.core.spark.results.row_server import SentBatch
 from paimark.core.spark.session_conf import INFERS
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
@@ -180,7 +180,7 @@ def _scans(session: EngineSession, order: Order) -> dict[str, Scan]:
     scans = {name: _scan(session, order, version) for name, version in order.versions.items()}
     for name, version in order.versions.items():
         if other := version.beside:
-            old, new = restricted(session.warehouse.files, scans[name], scans[other])
+            old, new = narrowed_to_differences(session.warehouse.files, scans[name], scans[other])
             scans |= {name: old.scan, other: new.scan}
     return scans
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import msgspec
 
+from paimark.core.actions.bulk.applying import listed, name_of, to_do, verb_of
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Counting
-from paimark.core.actions.many.applying import listed, name_of, to_do, verb_of
 from paimark.core.actions.names import ID_IN_NAME
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots.pin_snapshot import choose

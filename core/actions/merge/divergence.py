@@ -1,4 +1,4 @@
-"""Survey a merge: the target, the branch, how much of it the target has, how their definitions differ."""
+"""What a merge starts from: the target, the branch, how much the target has of it, how definitions differ."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 
 
 @dataclass(frozen=True)
-class Survey:
+class Divergence:
     """`start` is the target: main, or the branch that is merged into.
 
     `base` is the branch's state that it already has, read with the definitions of `base_root`; `main_base` is
@@ -81,7 +81,7 @@ class Survey:
         return self.start.defined_as(TableSchema.from_json(data, self.start.root.schema(number)))
 
 
-def survey_merge(
+def find_divergence(
     files: Files,
     table: TablePath,
     name: str,
@@ -89,8 +89,8 @@ def survey_merge(
     *,
     whole: bool = False,
     up_to: int | None = None,
-) -> Survey:
-    """Survey a merge of branch `name`, up to a snapshot of it or its newest, into main or another branch.
+) -> Divergence:
+    """Compare branch `name`, up to a snapshot of it or its newest, with main or the branch that gets it.
 
     `whole`: write all rows of the branch, whatever main has of them.
 
@@ -113,7 +113,7 @@ def survey_merge(
     schemas, refusals = _schemas(files, start, root, base.state, kind, head.snapshot, is_newest=up_to is None)
     refusals = (*refusals, *_of_main(files, table, target, branch, head.snapshot))
     warnings = (*tags_beyond(target), *tags_beyond(branch))
-    return Survey(
+    return Divergence(
         start,
         head,
         base.state,

@@ -50,7 +50,7 @@ class _Source:
             self.channel.close()
 
 
-class Outlet:
+class RowServer:
     """To be made before the Spark job starts; `job_ended` must be called when it has ended."""
 
     def __init__(self, port: ResultPort, scratch: Path) -> None:
@@ -67,7 +67,7 @@ class Outlet:
         # The number of partitions; known once all have been sent.
         self._partitions: int | None = None
         self._failure: Exception | None = None
-        threading.Thread(target=self._accept, name="outlet", daemon=True).start()
+        threading.Thread(target=self._accept, name="row-server", daemon=True).start()
 
     def job_ended(self, failure: Exception | None, partitions: int = 0) -> None:
         """Report the end of the job: its failure, or the number of partitions that its tasks have sent."""

@@ -10,9 +10,9 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import Root
 from paimark.core.table.records import APART, Point
+from paimark.core.table.timeline.lane_data import LaneData, PastEvent, read_lane_data
 from paimark.core.table.timeline.lanes import LaneCommit, Opened
-from paimark.core.table.timeline.scene import PastEvent, Scene, read_scene
-from paimark.core.table.timeline.weaving import RecordReader, Row, commit_at, unfold_around, weave
+from paimark.core.table.timeline.row_pages import RecordReader, Row, commit_at, page_of_rows, unfold_around
 from tests.table.lineages import TABLE, CountingFiles, snapshot_json, write_lineage
 
 MAIN = TABLE.root()
@@ -40,12 +40,12 @@ def write_tag(warehouse: Path, root: Root, name: str, snapshot_id: int, time_ms:
     path.write_text(snapshot_json(snapshot_id, snapshot_id * HOUR if time_ms is None else time_ms))
 
 
-def scene_of(warehouse: Path, events: Sequence[PastEvent] = (), main: Root = MAIN) -> Scene:
-    return read_scene(LocalFiles(str(warehouse)), TABLE, main, events)
+def scene_of(warehouse: Path, events: Sequence[PastEvent] = (), main: Root = MAIN) -> LaneData:
+    return read_lane_data(LocalFiles(str(warehouse)), TABLE, main, events)
 
 
-def rows_of(files: Files, scene: Scene, opened: Sequence[Opened] = ()) -> list[Row]:
-    return weave(scene, RecordReader(files, scene), opened)[0]
+def rows_of(files: Files, scene: LaneData, opened: Sequence[Opened] = ()) -> list[Row]:
+    return page_of_rows(scene, RecordReader(files, scene), opened)[0]
 
 
 def picture(warehouse: Path, events: Sequence[PastEvent] = (), main: Root = MAIN) -> list[str]:
@@ -165,7 +165,7 @@ def test_a_newest_record_that_can_not_be_read_is_a_row_all_the_same(tmp_path: Pa
     files = LocalFiles(str(tmp_path))
     scene = scene_of(tmp_path)
     reader = RecordReader(files, scene)
-    assert [(row.run.newest, row.newest is None) for row in weave(scene, reader)[0]] == [
+    assert [(row.run.newest, row.newest is None) for row in page_of_rows(scene, reader)[0]] == [
         (2, True),
         (1, False),
     ]
@@ -177,8 +177,8 @@ def test_few_records_are_read_however_many_snapshots_there_are(tmp_path: Path) -
     for number in range(10):
         write_root(tmp_path, f"b{number}", [1000 + number * 90, 5000, 5001], begun=-4000)
     files = CountingFiles(LocalFiles(str(tmp_path)))
-    scene = read_scene(files, TABLE, MAIN, ())
-    rows, total = weave(scene, RecordReader(files, scene))
+    scene = read_lane_data(files, TABLE, MAIN, ())
+    rows, total = page_of_rows(scene, RecordReader(files, scene))
     assert (len(rows), total) == (51, 51)
     assert sum(row.run.length for row in rows) == 2020
     assert len(files.reads) < 200
@@ -190,10 +190,10 @@ def test_a_page_has_the_newest_rows_and_reads_little_more(tmp_path: Path) -> Non
         write_tag(tmp_path, MAIN, f"v{number}", number)
     scene = scene_of(tmp_path)
     files = CountingFiles(LocalFiles(str(tmp_path)))
-    rows, total = weave(scene, RecordReader(files, scene), limit=20)
+    rows, total = page_of_rows(scene, RecordReader(files, scene), limit=20)
     assert ([row.run.newest for row in rows], total) == ([*range(300, 280, -1)], 300)
     assert len(files.reads) < 120
-    rows, _ = weave(scene, RecordReader(files, scene), limit=20, until=LaneCommit(0, 200))
+    rows, _ = page_of_rows(scene, RecordReader(files, scene), limit=20, until=LaneCommit(0, 200))
     assert rows[-1].run.newest == 200
 
 

@@ -13,6 +13,7 @@ from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
 from paimark.core.table.lineage.notes import note_of
 from paimark.core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
 from paimark.core.table.rows import Said, SnapshotRow, row_decoder
+from paimark.core.table.timeline.lane_data import LaneData
 from paimark.core.table.timeline.lanes import (
     FOLDED,
     Drawing,
@@ -23,7 +24,6 @@ from paimark.core.table.timeline.lanes import (
     all_runs,
     forked_at,
 )
-from paimark.core.table.timeline.scene import Scene
 
 # The number of runs of a lane that are read ahead: as many as a screen shows.
 _AHEAD = 48
@@ -66,10 +66,10 @@ class Row:
 class RecordReader:
     """Rows of snapshots, read on first use and kept; rows of expired snapshots come from tags."""
 
-    def __init__(self, files: Files, scene: Scene) -> None:
+    def __init__(self, files: Files, data: LaneData) -> None:
         self.unreadable: dict[str, str] = {}
         self._files = files
-        self._scene = scene
+        self._data = data
         self._decode = row_decoder()
         self._known: dict[LaneCommit, SnapshotRow | None] = {}
 
@@ -95,7 +95,7 @@ class RecordReader:
 
     def read(self, commits: Iterable[LaneCommit]) -> None:
         """Read all places that are not known yet, in parallel."""
-        lanes = self._scene.lanes
+        lanes = self._data.lanes
         unread = [each for each in dict.fromkeys(commits) if each not in self._known]
         paths = [lanes[each.lane].root.snapshot(each.id) for each in unread]
         for commit, path, data in zip(unread, paths, self._files.read_many(paths), strict=True):
@@ -103,7 +103,7 @@ class RecordReader:
 
     def same_commit(self, commit: LaneCommit, name: str) -> bool:
         """Whether a tag is of the commit that is shown: ids are given again after a rollback."""
-        row, tag = self.at(commit), self._scene.tags[commit.lane][name]
+        row, tag = self.at(commit), self._data.tags[commit.lane][name]
         return row is None or (row.commit_time, row.commit_user, row.commit_identifier) == (
             tag.time_millis,
             tag.commit_user,
@@ -122,8 +122,8 @@ class RecordReader:
         return row
 
     def _from_tag(self, commit: LaneCommit) -> SnapshotRow | None:
-        names = self._scene.lanes[commit.lane].tags.get(commit.id, ())
-        return row_of_tag(self._scene.tags[commit.lane][names[0]]) if names else None
+        names = self._data.lanes[commit.lane].tags.get(commit.id, ())
+        return row_of_tag(self._data.tags[commit.lane][names[0]]) if names else None
 
 
 def row_of_tag(tag: Tag) -> SnapshotRow:
@@ -144,8 +144,8 @@ def row_of_tag(tag: Tag) -> SnapshotRow:
     )
 
 
-def weave(
-    scene: Scene,
+def page_of_rows(
+    data: LaneData,
     records: RecordReader,
     opened: Sequence[Opened] = (),
     limit: int = 500,
@@ -155,7 +155,7 @@ def weave(
 
     It reads the records of these rows, and the newest of each lane.
     """
-    runs = all_runs(scene.lanes, opened)
+    runs = all_runs(data.lanes, opened)
     records.read(commit for lane in runs for run in lane[:_FIRST_AHEAD] for commit in _ends(run))
     positions = {run.newest_commit: at for lane in runs for at, run in enumerate(lane)}
     # A record that can't be read gets the time of the last one before it in its lane.
@@ -168,19 +168,19 @@ def weave(
             last_times[run.lane] = row.commit_time
         return last_times[run.lane]
 
-    drawing = Drawing(scene.lanes, runs)
+    drawing = Drawing(data.lanes, runs)
     rows: list[Row] = []
     missing = until is not None
-    for run in in_order(scene.lanes, runs, time_of):
+    for run in in_order(data.lanes, runs, time_of):
         if len(rows) >= limit and not missing:
             break
-        rows.append(_row(scene, records, drawing, run))
+        rows.append(_row(data, records, drawing, run))
         missing = missing and not covers(run, until)
     return rows, sum(map(len, runs))
 
 
-def _row(scene: Scene, records: RecordReader, drawing: Drawing, run: Run) -> Row:
-    lane = scene.lanes[run.lane]
+def _row(data: LaneData, records: RecordReader, drawing: Drawing, run: Run) -> Row:
+    lane = data.lanes[run.lane]
     if run.is_folded:
         graph = drawing.draw(run, FOLDED)
         oldest = records.at(LaneCommit(run.lane, run.oldest))
@@ -209,7 +209,7 @@ def _ends(run: Run) -> tuple[LaneCommit, ...]:
     return (run.newest_commit, LaneCommit(run.lane, run.oldest)) if run.is_folded else (run.newest_commit,)
 
 
-def commit_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> LaneCommit | None:
+def commit_at(data: LaneData, records: RecordReader, lane: int, time_ms: int) -> LaneCommit | None:
     """The newest commit of a lane's history at or before a time (epoch ms); None if all are later.
 
     It bisects, though times need not rise with ids: the result is a commit to show, and no version to read.
@@ -217,7 +217,7 @@ def commit_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> L
     index: int | None = lane
     newest: int | None = None
     while index is not None:
-        here = scene.lanes[index]
+        here = data.lanes[index]
         ids = sorted({*here.ids, *here.tags})
         commits = [LaneCommit(index, each) for each in ids if newest is None or each <= newest]
         at = bisect_right(commits, time_ms, key=records.time_of)

@@ -1,4 +1,4 @@
-"""Restrict two scans of a table, the sides of a difference, to the files that each needs to read."""
+"""Narrow two scans of a table, the sides of a difference, to the files that differ."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Side:
     note: str
 
 
-def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
+def narrowed_to_differences(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
     """The scans without the files that cancel out: rows that are equal in both may be missing.
 
     Raises `Unavailable`. If metadata can't be read, all files are read, and the readers report the error.

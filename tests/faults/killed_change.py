@@ -20,7 +20,7 @@ from tests.faults.trees import TreeOnDisk
 _NOW = 1_780_000_000_000
 
 
-class KilledScene(ABC):
+class KilledChange(ABC):
     """A table of a warehouse. A subclass prepares it and then calls `_film`.
 
     `right_states` are the states before and after the change.

@@ -37,7 +37,7 @@ class Bucket:
 
 
 @dataclass(frozen=True)
-class Survey:
+class Candidates:
     """`partitions` are the chosen ones as manifests have them, or None; `head` is the newest snapshot."""
 
     root: Root
@@ -102,7 +102,7 @@ class Survey:
         return of.small >= max(int(named) if named.isdecimal() else _MIN_FILES, 2)
 
 
-def survey(files: Files, table: TablePath, branch: str | None, partition: str | None) -> Survey:
+def find_candidates(files: Files, table: TablePath, branch: str | None, partition: str | None) -> Candidates:
     """Read all manifests of the newest snapshot. Raises `Refused` if there is no such partition."""
     root = branch_root(files, table, branch)
     lineage = Lineage(files, root)
@@ -121,7 +121,7 @@ def survey(files: Files, table: TablePath, branch: str | None, partition: str | 
     if wanted is not None and not buckets:
         raise Refused(f"{root.label} of {table.full_name} has no files in {partition}", wanted.hint)
     chosen = None if wanted is None else tuple(sorted({key for key, _ in buckets}))
-    return Survey(root, schema, head, chosen, buckets)
+    return Candidates(root, schema, head, chosen, buckets)
 
 
 class _Wanted:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from paimark.core.actions.bulk.applying import PartlyDone, part_done, parts_done
 from paimark.core.actions.change.operations import stacks
 from paimark.core.actions.context import Context
-from paimark.core.actions.many.applying import PartlyDone, part_done, parts_done
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import action
 from paimark.core.cancelling import Cancellation, cancellable

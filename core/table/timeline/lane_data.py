@@ -43,7 +43,7 @@ class PastEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class LaneData:
     """The lanes of a table, main's first. `tags` has the record of each tag by lane and name.
 
     `unreadable` has a sentence for each branch or file that is left out.
@@ -55,7 +55,7 @@ class Scene:
     unreadable: tuple[str, ...] = field(default=())
 
 
-def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[PastEvent]) -> Scene:
+def read_lane_data(files: Files, table: TablePath, main: Root, events: Iterable[PastEvent]) -> LaneData:
     """Two listings and the tags of each root, and the reads of `find_fork`. Raises as `Side.read` of main."""
     trunk = Side(files, main).read()
     unreadable: dict[str, str] = {}
@@ -67,7 +67,7 @@ def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[Past
     lanes = _with_events(files, lanes, events)
     for side in sides:
         unreadable.update(side.lineage.unreadable)
-    return Scene(main, lanes, [side.tags for side in sides], tuple(unreadable.values()))
+    return LaneData(main, lanes, [side.tags for side in sides], tuple(unreadable.values()))
 
 
 def _if_readable(unreadable: dict[str, str], side: Side) -> Side | None:
