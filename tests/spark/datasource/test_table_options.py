@@ -134,8 +134,8 @@ def test_a_library_that_is_older_than_the_table_does_not_read_it(
     set_options(engine_warehouse, table, {"deletion-vectors.merge-on-read": "true"})
     for explain in ("", "EXPLAIN "):
         failure = ask(engine, f"{explain}SELECT * FROM {table}").failure
-        newer = ("deletion-vectors.merge-on-read", "Paimon 2.0", "old")
-        assert about(table, *newer).search(failure.message)
+        told = ("deletion-vectors.merge-on-read", "Paimon 2.0", "old")
+        assert about(table, *told).search(failure.message)
     assert paimark.open(str(engine_warehouse)).table(table).at().to_arrow().to_pylist() == [ROW]
     grouped = make(engine_warehouse, "newer_rules", {"merge-engine": "partial-update"}, [])
     newer = {"fields.s.sequence-group": "a", "primary-key.nullable": "true"}

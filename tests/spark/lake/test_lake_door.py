@@ -23,6 +23,7 @@ from tests.spark.datasource.test_table_options import REFUSED, ROW, make, set_op
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.lake.foreign_spark import ForeignSpark
 from tests.table.avro_files import avro
+from tests.wording import about
 
 # Those that came with a later Paimon, on a table that merges rows, or has a column `a`, by them.
 NEWER = {option: {option: "true"} for option in newer_options() if "*" not in option}
@@ -30,6 +31,10 @@ NEWER = {option: {option: "true"} for option in newer_options() if "*" not in op
 BY_LIBRARY = ("merge-engine", "manifest.format")
 # Options of the files that are read: they change no rows.
 HARMLESS = {"scan.mode": "latest-full", "type": "table", "query-auth.enabled": "false", "branch": "main"}
+
+
+def names_a_release(message: str) -> bool:
+    return re.search(r"Paimon \d", message) is not None
 
 
 def is_refused(table: str, options: dict[str, str]) -> bool:
@@ -59,10 +64,10 @@ def test_the_same_options_are_refused(foreign_spark: ForeignSpark, tmp_path: Pat
     for option, told in zip(cases, found, strict=False):
         table = f"options.{names[option]}"
         if is_refused(table, cases[option]) and option not in BY_LIBRARY:
-            assert str(told).startswith(f"{table} has the option {option}"), told
+            assert about(table, f"option {option}").search(str(told)), told
         elif option not in BY_LIBRARY and isinstance(told, str):
             # What makes no valid table.
-            assert "has the option" not in told, told
+            assert not about(table, f"option {option}").search(told), told
     assert found[0] == [ROW]
     for table, told in zip([*changed, *changed], found[len(queries) :], strict=True):
         assert str(told).startswith(f"{table} "), told
@@ -73,21 +78,26 @@ def test_the_same_options_are_refused(foreign_spark: ForeignSpark, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "kind", "told"),
     [
-        ("later", "GEOMETRY(OGC:CRS84)", "GEOMETRY, of Paimon 2.1,"),
-        ("unknown", {"type": "ARRAY", "element": "QUATERNION(4)"}, "QUATERNION,"),
+        ("later", "GEOMETRY(OGC:CRS84)", ("type GEOMETRY", "Paimon 2.1")),
+        ("unknown", {"type": "ARRAY", "element": "QUATERNION(4)"}, ("type QUATERNION",)),
     ],
 )
 def test_a_type_that_came_later_is_refused_with_its_version(
-    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path, name: str, kind: object, told: str
+    foreign_spark: ForeignSpark,
+    engine: Engine,
+    engine_warehouse: Path,
+    name: str,
+    kind: object,
+    told: tuple[str, ...],
 ) -> None:
     table = make(engine_warehouse, f"{name}_type", {}, [ROW])
     schemas = engine_warehouse / "options.db" / f"{name}_type" / "schema"
     schema = json.loads((schemas / "schema-0").read_text())
     schema["fields"][2]["type"] = kind
     (schemas / "schema-1").write_text(json.dumps({**schema, "id": 1}))
-    expected = f"Column a of {table} has the type {told} which is not known here"
-    assert ask(engine, f"SELECT p FROM {table}").failure.message == expected
-    with pytest.raises(Refused, match=re.escape(expected)):
+    message = ask(engine, f"SELECT p FROM {table}").failure.message
+    assert about("column a", table, *told).search(message) and names_a_release(message) == (name == "later")
+    with pytest.raises(Refused, match=re.escape(message)):
         paimark.open(engine_warehouse).table(table).at().to_arrow()
     # The version before has another type.
     assert rows(engine, f"SELECT * FROM {table} VERSION AS OF 1") == [ROW]
@@ -98,32 +108,37 @@ def test_a_type_that_came_later_is_refused_with_its_version(
     )
     *refused, read = foreign_spark.answers(engine_warehouse, [each.format(table) for each in asked])
     for said in refused:
-        assert said.startswith(f"A column of {table} has the type {told} which Paimon's library here")
+        assert about(table, *told, "library").search(said)
     assert read == [{"p": "x"}]
 
 
 @pytest.mark.parametrize(
     ("option", "form", "told"),
     [
-        ("file.format", "row", ", of Paimon 2.0,"),
-        ("vector.file.format", "vortex", ", of Paimon 2.0 (paimon-vortex-format),"),
-        ("file.format", "later", ","),
+        ("file.format", "row", ("Paimon 2.0",)),
+        ("vector.file.format", "vortex", ("Paimon 2.0", "paimon-vortex-format")),
+        ("file.format", "later", ()),
     ],
 )
 def test_a_format_that_came_later_is_refused_with_its_version(
-    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path, option: str, form: str, told: str
+    foreign_spark: ForeignSpark,
+    engine: Engine,
+    engine_warehouse: Path,
+    option: str,
+    form: str,
+    told: tuple[str, ...],
 ) -> None:
     name = f"format_{form}"
     table = make(engine_warehouse, name, {}, [ROW])
     set_options(engine_warehouse, table, {option: form, "merge-engine": "partial-update"})
-    failure = ask(engine, f"SELECT p FROM {table}").failure
-    expected = f"{table} has the option {option} = {form}{told} which Paimon's library here does not know"
-    assert failure.message == expected
+    expected = ask(engine, f"SELECT p FROM {table}").failure.message
+    assert about(table, f"{option} = {form}", *told, "library").search(expected)
+    assert names_a_release(expected) == bool(told)
     select, written = foreign_spark.answers(
         engine_warehouse, [f"SELECT p FROM lake.{table}", f"INSERT INTO lake.{table} VALUES ('x', 2, 2, 1)"]
     )
     assert select.startswith(expected)
-    assert f"has files of the format {form}{told} which Paimon's library here does not know" in written
+    assert about("files", f"format {form}", *told, "library").search(written)
 
 
 def test_files_of_a_format_that_came_later_are_named_by_who_finds_them(
@@ -137,12 +152,12 @@ def test_files_of_a_format_that_came_later_are_named_by_who_finds_them(
     [file] = directory.rglob("*.parquet")
     entry["_FILE"]["_FILE_NAME"] = file.rename(file.with_suffix(".vortex")).name
     manifest.write_bytes(avro(reader.writer_schema, records))
-    told = "vortex, of Paimon 2.0 (paimon-vortex-format), which"
-    assert f"has files of the format {told}" in ask(engine, f"SELECT * FROM {table}").failure.message
-    with pytest.raises(Refused, match=re.escape(told.replace(",", " files,", 1))):
+    told = about("files", "vortex", "Paimon 2.0", "(paimon-vortex-format)")
+    assert told.search(ask(engine, f"SELECT * FROM {table}").failure.message)
+    with pytest.raises(Refused, match=told):
         paimark.open(engine_warehouse).table(table).at().to_arrow()
     [log] = foreign_spark.answers(engine_warehouse, ["SELECT * FROM lake.options.`later_files$audit_log`"])
-    assert f"has files of the format {told}" in log
+    assert told.search(log)
 
 
 DAYS = pa.schema([("day", pa.string()), ("n", pa.int32())])
