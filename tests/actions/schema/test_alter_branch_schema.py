@@ -185,6 +185,7 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
         ({"set": "bucket = 4"}, "can't be changed"),
         ({"set": "'merge-engine' = 'aggregation'"}, "can't be changed"),
         ({"unset": "bucket"}, "can't be changed"),
+        ({"set": "'scan.fallback-branch' = 'zz'"}, "shop.orders has no branch zz"),
         ({"set": "'manifest.format' = 'orc'"}, "can't be changed"),
         ({"set": "'partition.default-name' = 'x'"}, "can't be changed"),
         ({"set": "'partition.legacy-name' = 'false'"}, "can't be changed"),
