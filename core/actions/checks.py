@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from paimark.core.actions.context import NO_AUDIT, Context
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.plan_wording import Writer
-from paimark.core.cancelling import to_the_end
 from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
 from paimark.core.regular_files import is_in_the_way
 from paimark.core.storage.files import Files
@@ -109,33 +107,6 @@ def moved(table: TablePath, was: str, now: str, writer: Writer | None = None) ->
         f"{table.full_name} moved since the plan was made: then {was}, now {now}",
         f"Nothing was changed.{rest} make a new plan." if rest else "Nothing was changed: make a new plan.",
     )
-
-
-@contextmanager
-def undone_on_failure(
-    table: TablePath,
-    undo: Callable[[], None],
-    leaves: Callable[[BaseException], PaimarkError | None] = lambda error: None,
-    fails: Callable[[str, PaimarkError], PaimarkError] | None = None,
-) -> Iterator[None]:
-    """Undo a half-made operation after any error. If the undo fails, the error names `recover`.
-
-    `leaves` returns the error to raise instead if nothing may be undone now. `fails` returns the one to raise
-    if the undo fails, for an operation that `recover` does not know.
-    """
-    try:
-        yield
-    # Errors of every class: a progress callback may fail too, and half-made files must not stay.
-    except (Exception, KeyboardInterrupt) as error:
-        if (left := leaves(error)) is not None:
-            raise left from error
-        try:
-            with to_the_end():
-                undo()
-        except PaimarkError as failed:
-            why = str(error) or "Interrupted"
-            raise (not_undone(table, why, failed) if fails is None else fails(why, failed)) from error
-        raise
 
 
 def not_undone(table: TablePath, why: str, failed: PaimarkError) -> Unavailable:

@@ -17,7 +17,8 @@ from paimark.core.figures import whole_seconds
 from paimark.core.processes import user_name
 from paimark.core.storage.files import Files
 from paimark.core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
-from paimark.core.storage.open import lateness, open_files
+from paimark.core.storage.late_requests import NONE_LATE, LateRequests, late_requests
+from paimark.core.storage.open import open_files
 from paimark.core.table.lineage.notes import NO_NOTE, Note, checked
 
 if TYPE_CHECKING:
@@ -60,11 +61,10 @@ class Context:
     `verify_wait` is the number of seconds between the two checks of a snapshot that may be expiring.
     `watch_for` is how many seconds another machine's process is watched before it counts as dead,
     `beat_every` the seconds between this process's heartbeats. `engine` gives the Spark engine that rewrites
-    rows; without it an action starts and ends one. `late_for` is for how many seconds the store may still
-    carry out a request that was given up. `progress` is told how far the planning is. `note` is what a
-    person says of a change that is applied; of one that is planned, if nothing else is said. `counts`:
-    somebody reads the plan before he agrees, so that rows are counted for it; else metadata say at most how
-    many.
+    rows; without it an action starts and ends one. `late` tells for how long the store may do what
+    was given up. `progress` is told how far the planning is. `note` is what a person says of a change that is
+    applied; of one that is planned, if nothing else is said. `counts`: somebody reads the plan before he
+    agrees, so that rows are counted for it; else metadata say at most how many.
     """
 
     files: Files
@@ -77,7 +77,7 @@ class Context:
     verify_wait: float = _VERIFY_WAIT
     watch_for: float = _WATCH_FOR
     beat_every: float = _BEAT_EVERY
-    late_for: float = 0.0
+    late: LateRequests = NONE_LATE
     engine: Callable[[], Engine] | None = None
     progress: Progress = _unheard
     note: Note = NO_NOTE
@@ -104,7 +104,7 @@ def open_context(
         clock=lambda: time.time_ns() // 1_000_000,
         options=options,
         verify_wait=_VERIFY_WAIT if wait is None else parse_duration(wait) / 1000,
-        late_for=lateness(uri) if late is None else parse_duration(late) / 1000,
+        late=late_requests(uri) if late is None else LateRequests(parse_duration(late) / 1000),
         engine=engine,
     )
 

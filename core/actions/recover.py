@@ -15,8 +15,8 @@ from paimark.core.actions.change.change import Done, Landed
 from paimark.core.actions.change.driver import change_named
 from paimark.core.actions.change.journal import JournaledChange
 from paimark.core.actions.change.landing import left_readers
-from paimark.core.actions.change.late_requests import describe_wait, wait_for_claims
 from paimark.core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
+from paimark.core.actions.change.taking_back import describe_wait, wait_for_claims
 from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
@@ -31,7 +31,7 @@ from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all
 from paimark.core.actions.tags.delete_tag import left_reads, remove_left_read
 from paimark.core.actions.temp_files import abandoned, store_now
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
-from paimark.core.figures import age, counted, duration
+from paimark.core.figures import age, counted
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.records import Snapshot
@@ -131,7 +131,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     claimed = [(each.id, each.token) for each in findings.claims]
     waits = [] if findings.is_held else describe_wait(context, table, findings.interrupted, claimed)
     if waits:
-        longest = f"none can come {duration(round(context.late_for * 1000))} after its last sign of life"
+        longest = f"none can come {context.late.longest} after its last sign of life"
         steps.append(Step("check", "requests that the store may still carry out", longest))
     if findings.interrupted:
         steps += _journal_steps(context, table, findings.interrupted)

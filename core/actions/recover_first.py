@@ -53,7 +53,7 @@ def recovery(context: Context, table: TablePath) -> Recovery | None:
     # Here, because hardly any plan needs them.
     from paimark.core.actions import recover
     from paimark.core.actions.change import driver, journal
-    from paimark.core.actions.change.late_requests import describe_wait
+    from paimark.core.actions.change.taking_back import describe_wait
 
     try:
         if context.read_only or journal.current(context, table) is None:

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan_wording import outrun
 from paimark.core.errors import PaimarkError, Unavailable
-from paimark.core.figures import duration
 from paimark.core.spark.protocol import Failed
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.commits import Fate, Landed, find_commit, overwritten
@@ -39,7 +38,7 @@ def reporting_interrupts(
         name, fate = root.table.full_name, find_commit(context.files, root, commit_user, newest)
         if fate.snapshot is not None:
             end = f"it was committed nevertheless, as snapshot {fate.snapshot.id} of {name}"
-        elif fate.landed is Landed.NO and context.late_for <= 0:
+        elif fate.landed is Landed.NO and not context.late.may_come:
             end = f"nothing was committed to {name}"
         else:
             end = f"look at the rows of {name} before you run it again: they may have been committed"
@@ -49,13 +48,12 @@ def reporting_interrupts(
 
 def may_still_commit(event: Failed, context: Context, root: Root) -> Exception | None:
     """The error if the engine ended without an answer and the store may still do its last write; or None."""
-    if not (event.cause == "engine" or event.was_killed) or context.late_for <= 0:
+    if not (event.cause == "engine" or event.was_killed) or not context.late.may_come:
         return None
-    passed = duration(round(context.late_for * 1000))
     return Unanswered(
         f"{event.message}. The rows are not in {root.table.full_name} now, "
         "but the store may still commit them",
-        f"Look at the rows {passed} from now, before you run it again.",
+        f"Look at the rows {context.late.longest} from now, before you run it again.",
     )
 
 

@@ -183,7 +183,12 @@ class RowStatement(ABC):
             action=self.name,
             table=table.full_name,
             headline=effects.headline,
-            arguments={"statement": self.sql, "branch": self.branch, "head": number - 1},
+            arguments={
+                "statement": self.sql,
+                "branch": self.branch,
+                "root": root.label,
+                "head": number - 1,
+            },
             fingerprint=state.fingerprint,
             steps=(*effects.steps, Step("create", root.snapshot(number), "one commit, through Spark")),
             items=(
@@ -296,7 +301,7 @@ class RowStatement(ABC):
     def _state_of(self, files: Files, plan: Plan) -> WrittenState:
         """As it is, or was at the plan's snapshot. Raises `Refused` if that is gone, or for another main."""
         root = branch_root(files, self.table, self.branch)
-        if _directory(plan.steps[-1].target) != _directory(root.snapshot(1)):
+        if plan.arguments.get("root") != root.label:
             raise Refused(
                 f"Another branch of {self.table.full_name} became main since the plan was made",
                 "Nothing was committed: run it again.",
@@ -312,10 +317,6 @@ class RowStatement(ABC):
     def _head_of(self, plan: Plan) -> int | None:
         """The snapshot whose rows are changed, as the plan saw them; None for the newest."""
         return (integer_argument(plan.arguments, "head") or None) if self.may_go_on else None
-
-
-def _directory(path: str) -> str:
-    return path.rpartition("/")[0]
 
 
 def _uncounted(table: TablePath, head: Snapshot) -> list[Refusal]:

@@ -105,11 +105,11 @@ def run_statement(
 
         yield from tables.database_events(context, statement, (call or CallMode()).tell)
     elif is_action(statement):
-        yield from _run_action(context, statement, current, limit, call or CallMode())
+        yield from _run_action(context, engine, statement, current, limit, call or CallMode())
     else:
         if (
             engine.begins_anew
-            and (answer := _answer_without_spark(context, statement, current, limit)) is not None
+            and (answer := _answer_without_spark(context, engine, statement, current, limit)) is not None
         ):
             yield from answer
             return
@@ -143,12 +143,11 @@ def require_runnable(statement: Statement) -> None:
 
 
 def _answer_without_spark(
-    context: Context, statement: Statement, database: str | None, limit: int | None
+    context: Context, engine: Engine, statement: Statement, database: str | None, limit: int | None
 ) -> Iterator[Event] | None:
     """The events of a plain selection of a system table; None for a statement that needs Spark."""
-    assert context.engine is not None
     listing = read_listing(statement)
-    zone = start_zone(context.engine().settings) if listing is not None and listing.has_times else "UTC"
+    zone = start_zone(engine.settings) if listing is not None and listing.has_times else "UTC"
     if listing is None or zone is None:
         return None
     return _listing_events(context.files, listing, database, limit, zone)
@@ -226,6 +225,7 @@ def _action_call(statement: Statement, database: str | None) -> tuple[ActionCall
 
 def _run_action(
     context: Context,
+    engine: Engine,
     statement: Statement,
     database: str | None,
     limit: int | None,
@@ -235,8 +235,7 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
-        assert context.engine is not None
-        require_no_view(statement, context.engine().views)
+        require_no_view(statement, engine.views)
         called, rows_written = action_call(statement, database)
         context = dataclasses.replace(context, note=mode.note or context.note)
         position = called.table_position

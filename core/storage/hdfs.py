@@ -20,9 +20,9 @@ from hdfs_native import Client, FileStatus, WriteOptions
 
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.figures import size
+from paimark.core.listening import require_listening
 from paimark.core.storage.files import is_taken, require_small
 from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
-from paimark.core.storage.listening import require_listening
 from paimark.core.storage.paths import checked
 from paimark.core.storage.remote import RemoteFiles
 from paimark.core.storage.remote_errors import unavailable

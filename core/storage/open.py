@@ -15,10 +15,6 @@ from paimark.core.storage.option_values import require_options
 if TYPE_CHECKING:
     from paimark.core.storage.remote import RemoteFiles
 
-# S3-like stores accept a request whose time differs by up to 15 minutes from theirs. One minute more is the
-# longest time between a process's last sign of life and its last request. Google documents no such limit.
-_LATE_SECONDS = 16 * 60.0
-_NEVER_LATE = ("file:", "hdfs:", "memory:")
 # Where a rename fails if its target exists.
 _RENAMING = ("hdfs:", "viewfs:", "file:")
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
@@ -42,14 +38,6 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     from paimark.core.storage.connect import open_remote
 
     return open_remote(uri, options)
-
-
-def lateness(uri: str) -> float:
-    """The seconds in which a store may still carry out a request that its client has given up.
-
-    HDFS needs none: a file that is renamed too late has been deleted before.
-    """
-    return _LATE_SECONDS if "://" in uri and not uri.startswith(_NEVER_LATE) else 0.0
 
 
 def keeps_from_stock(uri: str) -> bool:

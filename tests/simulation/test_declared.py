@@ -19,8 +19,11 @@ from paimark.core.actions.roots.savepoint_claim import forget_savepoint
 from paimark.core.actions.undo.commit import UndoCommit
 from paimark.core.table.operations import Operation
 from paimark.core.table.records import Point
+from paimark.core.table.trash import dropped_tables
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.operations import MOVES
+from tests.simulation.actors.ours import context_of
+from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view
 from tests.simulation.memory import MemoryStore
@@ -167,8 +170,7 @@ class Watched:
         return rows
 
 
-# A move of the table is told by no edit: its references are as they were, at another place. And what `try`
-# does are actions of their own.
+# A move of the table is told by no edit, and held below. What `try` does are actions of their own.
 @pytest.mark.parametrize(
     "case", [each for each in CASES if each.action not in (*MOVES, "try")], ids=lambda case: case.name
 )
@@ -205,3 +207,45 @@ def test_an_undo_that_drops_the_safety_savepoint_is_found() -> None:
     recorded, [merge] = UndoCommit.record, [each for each in CASES if each.name == "merge"]
     with patch.object(UndoCommit, "record", drops), pytest.raises(AssertionError, match="savepoint"):
         test_an_action_its_undo_and_its_redo_change_what_the_log_says(merge)
+
+
+@pytest.mark.parametrize("case", [each for each in CASES if each.action in MOVES], ids=lambda case: case.name)
+def test_a_move_of_the_table_changes_no_reference_of_it(case: Case) -> None:
+    bench = case.prepared()
+    store = bench.world.store
+    with deterministic(bench.scheduler, Random("moved")):
+        [was] = places(store)
+        before = kept_at(store, was)
+        assert bench.act(case.action, **case.arguments) is not None
+        [now] = places(store)
+        assert now != was and kept_at(store, now) == before
+
+
+def test_what_is_deleted_of_the_trash_is_no_other_table() -> None:
+    [dropped] = [each for each in CASES if each.name == "table comes back"]
+    bench = dropped.prepared()
+    store = bench.world.store
+    with deterministic(bench.scheduler, Random("deleted")):
+        [was] = places(store)
+        others = {path for path in store.files if not path.startswith(f"{was}/")}
+        [trashed] = dropped_tables(context_of(bench.world, Actor("looks")).files, TABLE.database)
+        assert bench.act("delete-dropped", id=trashed.id) is not None
+        assert places(store) == [] and {*store.files} >= others - {f"{was}.json"}
+
+
+def places(store: MemoryStore) -> list[str]:
+    """Where tables are: those with a schema, under a name or dropped."""
+    return sorted(
+        {
+            path.partition("/schema/")[0]
+            for path in store.files
+            if "/schema/schema-" in path and "/branch/" not in path
+        }
+    )
+
+
+def kept_at(store: MemoryStore, place: str) -> dict[str, bytes]:
+    """All that a table has but its log of operations, by path within the table."""
+    paths = [path for path in store.files if path.startswith(f"{place}/")]
+    within = {path.removeprefix(f"{place}/"): store.files[path] for path in paths}
+    return {path: data for path, data in within.items() if "/operations/" not in f"/{path}"}

@@ -47,10 +47,9 @@ def test_every_action_is_killed_in_some_way() -> None:
     """`recover` follows each case; `redo` and `restore` plan and run other actions.
 
     `delete-dropped` goes on when it is done again: `tests.actions.tables`.
-    `analyze` commits as `compact` does.
     """
     again = {"recover", "redo", "restore", "delete-dropped"}
-    others = {*again, "analyze", *ALONE} - {"protect"}
+    others = {*again, *ALONE} - {"protect"}
     assert {case.action for case in CASES} == {*ACTIONS, *STATEMENTS, "try"} - others
 
 

@@ -18,14 +18,13 @@ from paimark.core.actions import protection_guard as guard
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TableGone, TakenOver
-from paimark.core.actions.change.late_requests import (
+from paimark.core.actions.change.operations import Operation, append
+from paimark.core.actions.change.owner import running
+from paimark.core.actions.change.taking_back import (
     left_as_it_is,
-    may_come_late,
     note_before_release,
     wait_for_change,
 )
-from paimark.core.actions.change.operations import Operation, append
-from paimark.core.actions.change.owner import running
 from paimark.core.actions.checks import not_undone, require_allowed
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.declared.declarations import DECLARED
@@ -157,7 +156,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
                 return
             if landed is Landed.UNKNOWN:
                 raise _unknown(hold, f"{why}. ")
-            if may_come_late(hold.context, error):
+            if hold.context.late.may_follow(error):
                 raise left_as_it_is(hold.table, error) from error
             _take_back(change, hold)
         else:

@@ -250,8 +250,8 @@ def rewrite(
         _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
         if made is not None:
             return made
-        if isinstance(error, _Killed) and context.late_for > 0:
-            raise Unanswered(error.message, error.hint) from error
+        if isinstance(error, _Killed):
+            raise context.late.of_dead_client(error) from error
         raise
     _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
     if made is None and answer.snapshot is not None:

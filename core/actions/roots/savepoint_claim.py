@@ -13,9 +13,9 @@ from typing import ClassVar, Literal
 
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.journal import new_token
-from paimark.core.actions.change.late_requests import left_if_late
 from paimark.core.actions.change.owner import Owner, running, this_process
-from paimark.core.actions.checks import not_undone, undone_on_failure
+from paimark.core.actions.change.taking_back import undone_on_failure
+from paimark.core.actions.checks import not_undone
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.roots import guard_tags
@@ -128,14 +128,14 @@ def claim_and_tag(
 def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
     files, table = context.files, chosen.root.table
     # Before this process may have written the tag, it owns only the claim: others may tag the snapshot.
-    with undone_on_failure(table, lambda: _drop(context, table, claim), left_if_late(context, table)):
+    with undone_on_failure(context, table, lambda _: _drop(context, table, claim)):
         if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
             return False
         # Between the check and the claim another process may have made this savepoint, and even deleted it.
         if _hinted(files, table) >= claim.id or claim.id in _taken(files, table, claims=False):
             _drop(context, table, claim)
             return False
-    with undone_on_failure(table, lambda: undo(context, table, claim), left_if_late(context, table)):
+    with undone_on_failure(context, table, lambda _: undo(context, table, claim)):
         if files.create(chosen.root.tag(savepoint_tag(claim.id)), chosen.data):
             return True
     _drop(context, table, claim)
@@ -163,7 +163,7 @@ def save(
     with running(context, table, token):
         claim = claim_and_tag(context, chosen, token, comment, created_by, plan)
         leaves = _left_if_needed(context, chosen, claim)
-        with undone_on_failure(table, lambda: undo(context, table, claim), leaves):
+        with undone_on_failure(context, table, lambda _: undo(context, table, claim), leaves):
             tagged(claim)
             return complete(context, chosen, claim, needed, progress, made)
 
@@ -237,13 +237,13 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
 def _left_if_needed(
     context: Context, chosen: ChosenSnapshot, claim: Claim
 ) -> Callable[[BaseException], PaimarkError | None]:
-    """As `left_if_late`. Also, a claim stays with its tag, for `recover`, if only that keeps the snapshot."""
-    table, is_late = chosen.root.table, left_if_late(context, chosen.root.table)
+    """A claim stays with its tag, for `recover`, if only that keeps the snapshot."""
+    table = chosen.root.table
 
     def leaves(error: BaseException) -> PaimarkError | None:
-        if (left := is_late(error)) is not None or isinstance(error, (Refused, Corrupt)):
+        if isinstance(error, (Refused, Corrupt)):
             # The proof failed: `recover` could not finish it.
-            return left
+            return None
         why = str(error) or "Interrupted"
         try:
             with to_the_end():

@@ -8,15 +8,13 @@ from functools import partial
 from paimark.core.actions import audit
 from paimark.core.actions import follow_ups as left_out
 from paimark.core.actions.change import journal
-from paimark.core.actions.change.journal import table_gone
-from paimark.core.actions.change.late_requests import may_come_late
+from paimark.core.actions.change.taking_back import undone_on_failure
 from paimark.core.actions.checks import (
     integer_argument,
     newest_options,
     require_allowed,
     required_text,
     text_argument,
-    undone_on_failure,
 )
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.garbage.release_pins import dependents
@@ -38,7 +36,7 @@ from paimark.core.actions.roots.savepoint_claim import is_only_keeper
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
 from paimark.core.actions.roots.unlocked_changes import log, made
 from paimark.core.durations import parse_duration
-from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable, hint_before
+from paimark.core.errors import Corrupt, Refused, Unavailable, hint_before
 from paimark.core.figures import minute
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, Unanswered, read_if_there
@@ -132,9 +130,10 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         raise _left(plan, error.message, error) from error
     if not is_new:
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
-    made, is_refused = [path], False
+    made = [path]
 
-    def take_back() -> None:
+    def take_back(error: BaseException) -> None:
+        is_refused = isinstance(error, (Refused, Corrupt))
         kept, why = _delete_unneeded(context, chosen, made, is_refused=is_refused)
         if path in kept:
             guard_tags.guard(files, chosen.root, name)
@@ -154,18 +153,7 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
                 )
             )
 
-    def leaves(error: BaseException) -> PaimarkError | None:
-        nonlocal is_refused
-        is_refused = isinstance(error, (Refused, Corrupt))
-        if may_come_late(context, error):
-            return _left(plan, str(error), error)
-        gone = table_gone(context, chosen.root.table)
-        return None if gone is None else _left(plan, gone.message.partition(":")[0])
-
-    def fails(why: str, failed: PaimarkError) -> PaimarkError:
-        return _left(plan, why if failed.message == why else f"{why}, and {failed.message}", failed)
-
-    with undone_on_failure(chosen.root.table, take_back, leaves, fails):
+    with undone_on_failure(context, chosen.root.table, take_back, left=partial(_left, plan)):
         # The pin's name contains the branch: main may have a tag of the given name.
         pin_name = merge_tag(chosen.root.label, chosen.snapshot.id)
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")

@@ -8,16 +8,17 @@ from functools import partial
 import msgspec
 
 from paimark.core.actions.bulk.planning import plan_in_turn, together
-from paimark.core.actions.change import operations
+from paimark.core.actions.change import driver, operations
 from paimark.core.actions.change.operations import Operation, Stacks
-from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Item, Plan, Refusal
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal
 from paimark.core.actions.plan_wording import engine_of, final, job_of
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.undo.common import Followed, by_hand, unless_locked
 from paimark.core.actions.undo.rules import Left, changed_since, is_as_left, left, plan_back
 from paimark.core.errors import Refused
 from paimark.core.figures import age, some_of
+from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
@@ -52,6 +53,23 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             arguments={},
             refusals=tuple(unless_locked(context, table, refusal)),
         )
+
+
+def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+    """Apply the plan, also of one part of a group. Raises `Refused` if it is no longer the last change."""
+    table = parse_table_name(plan.table)
+    stacks = operations.stacks(context, table)
+    if any(each.token == plan.undoes for each in stacks.undo):
+        newest = _last(
+            context, table, stacks.undo, replacement_only=plan.arguments.get("replacement") is True
+        )
+        if newest.token not in stacks.together(plan.undoes or ""):
+            raise Refused(
+                f"The last change of {table.full_name} is {newest.description} by now, and this plan takes "
+                "back an earlier one",
+                "Nothing was changed: make a new plan.",
+            )
+    return driver.apply(context, plan, progress)
 
 
 def _group(stacks: Stacks, entry: Operation) -> list[Operation]:

@@ -7,11 +7,10 @@ from typing import Any
 from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema
 
-from paimark.core.errors import Refused
 from paimark.core.table.definition.column_types import TEXTS, UNPADDED_TEXTS, ColumnType
+from paimark.core.table.definition.newer import require_known_types
+from paimark.core.table.records import TableSchema as PaimonSchema
 
-# pypaimon's words for a type that it does not know, before the type's name.
-_UNKNOWN = "Unknown type: "
 INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
 
 
@@ -19,13 +18,9 @@ def fields_of(schema: str) -> list[Any]:
     """pypaimon's fields of a schema, from its JSON. Raises `Refused` for a type that came later."""
     try:
         fields: list[Any] = JSON.from_json(schema, TableSchema).fields
-    except Exception as error:
-        # It has no class of its own.
-        if (said := str(error)).startswith(_UNKNOWN):
-            raise Refused(
-                f"A column has the type {said.removeprefix(_UNKNOWN)}, which is not known here",
-                "Read it with an engine of a version that knows it.",
-            ) from error
+    except Exception:
+        # pypaimon's for a type that it does not know has no class of its own.
+        require_known_types("the table", PaimonSchema.from_json(schema.encode(), "the scan"))
         raise
     return fields
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from importlib.util import find_spec
 from typing import Any
 
 from paimark.core.errors import Refused
@@ -28,6 +29,8 @@ from paimark.core.table.definition.kind_signs import (
     merge_engine,
     partition_without_path,
 )
+from paimark.core.table.definition.newer import format_hint
+from paimark.core.table.definition.newer import of_format as newer_format
 from paimark.core.table.manifests.joined_changelogs import is_joined
 from paimark.core.table.records import TableSchema
 
@@ -49,6 +52,10 @@ _UUID_AND_NUMBER = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+\
 _PREFIXES = {"data-file.prefix": "data-", "changelog-file.prefix": "changelog-"}
 # Of files in these formats no rows are lost if they have none of the columns.
 _COUNTED = ("parquet", "orc")
+_READ = (*_COUNTED, "avro", "blob", "row", "video")
+# A package of the same name reads them for pypaimon.
+_BY_PACKAGE = ("lance", "mosaic", "vortex")
+_BY_JAVA = ("csv", "json", "text")
 # pyarrow's messages for a null VECTOR in a Parquet file, and for an ORC file, which does not say that a field
 # inside a column is never null.
 _NULL_VECTOR = "Expected all lists to be of size"
@@ -61,6 +68,7 @@ def require_alike(name: str, table: Any, columns: Collection[str], splits: Colle
     `table` is pypaimon's. Rows are also merged by other columns than these.
     """
     _require_own_files(name, splits)
+    _require_known_formats(name, splits)
     _require_no_ignored_deletes(name, table, splits)
     is_merged = not all(split.raw_convertible for split in splits)
     needed = {*columns, *(merged_by(table) if is_merged else ())}
@@ -137,6 +145,17 @@ def _require_own_files(name: str, splits: Iterable[Any]) -> None:
             f"{name} has changelogs of several buckets in one file (changelog.precommit-compact), which this "
             "version does not read",
             "Read the changes with Flink, or the rows that are there.",
+        )
+
+
+def _require_known_formats(name: str, splits: Iterable[Any]) -> None:
+    """Raises `Refused` for files of a format that pypaimon does not read, or not without a package."""
+    for form in sorted({file_format(file.file_name) for split in splits for file in split.files}):
+        if form in _READ or (form in _BY_PACKAGE and find_spec(form) is not None):
+            continue
+        raise Refused(
+            f"{name} has {form} files{newer_format(form)}, which Python does not read",
+            f"Else {_BY_LIBRARY}" if form in _BY_JAVA else format_hint(form),
         )
 
 

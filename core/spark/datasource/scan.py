@@ -13,6 +13,7 @@ from paimark.core.redaction import HidesSecrets
 from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import options_for_others
+from paimark.core.table.definition.newer import require_known_types
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot, TableSchema
@@ -126,7 +127,7 @@ def make_scan(
     `scope` is what the statement names; None: a version if it is pinned, otherwise the current table.
     `by_library`: Paimon's library may read it.
 
-    Raises `NotFound` if the schema is missing, `Refused` for an option that no reader here supports.
+    Raises `NotFound` if the schema is missing, `Refused` for an option or type that no reader here supports.
     """
     lineage = Lineage(warehouse.files, root)
     if pinned and snapshot is not None:
@@ -134,6 +135,7 @@ def make_scan(
     else:
         schema = lineage.require_schema()
     named: ReadScope = scope or ("version" if pinned else "table")
+    require_known_types(root.table.full_name, schema)
     require_obeyed(root.table.full_name, schema.options, root.branch, named, by_library=by_library)
     if snapshot is not None:
         require_counts(root.table.full_name, snapshot)

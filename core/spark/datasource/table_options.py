@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple
 
 from paimark.core.errors import Refused
 from paimark.core.storage.option_values import is_yes
-from paimark.core.table.definition.kind_signs import MERGE_ENGINES, merge_engine
+from paimark.core.table.definition.kind_signs import FIELD_DETAILS, MERGE_ENGINES, MERGING, merge_engine
+from paimark.core.table.definition.newer import newer_options, of_option
 
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does, and Paimon's
 # library. "library": only that one does.
@@ -78,8 +79,6 @@ class Rule:
     """`option` may contain `*`; `engine` is the merge engine it applies to. `because` and `hint` are for
     refusals.
 
-    `since` is the Paimon that it came with, if there are libraries without it: they ignore it, and read and
-    write such a table otherwise without a word.
     """
 
     option: str
@@ -88,7 +87,6 @@ class Rule:
     because: str = ""
     hint: str = ""
     engine: str | None = None
-    since: str = ""
 
 
 _CHAIN = "chain-table.enabled"
@@ -101,6 +99,7 @@ _FETCH = "In Spark Paimon's own library reads it; `paimark jars fetch paimon` br
 _ONE_STATE = "stock Paimon then reads another state than the newest"
 _NAME_IT = "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF."
 _MERGES = "only Paimon's own library merges rows by it"
+_NO_READER = "no reader here merges rows by it"
 _STOCK = "Read it with a stock engine."
 
 
@@ -116,10 +115,9 @@ def _unmerged(option: str, engine: str, matters: Matters = _always) -> Rule:
     return Rule(option, "library", matters, _MERGES, _FETCH, engine)
 
 
-def _newer(
-    option: str, outcome: OptionOutcome, since: str, matters: Matters = _if_set, because: str = ""
-) -> Rule:
-    return Rule(option, outcome, matters, because, _STOCK, since=since)
+def _newer(option: str, outcome: OptionOutcome, matters: Matters = _if_set, because: str = "") -> Rule:
+    """For one of `newer.txt`: a library without it reads such a table otherwise, without a word."""
+    return Rule(option, outcome, matters, because, "Read it with an engine of that version.")
 
 
 RULES: tuple[Rule, ...] = (
@@ -170,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         f"merge engines are {', '.join(MERGE_ENGINES)}",
         _STOCK,
     ),
-    _newer("sequence.snapshot-ordering", "refused", "2.0", _if_true, "no reader here merges rows by it"),
+    _newer("sequence.snapshot-ordering", "refused", _if_true, _NO_READER),
     _unmerged("*ignore-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-delete", "partial-update", _if_true),
     _unmerged("partial-update.remove-record-on-sequence-group", "partial-update"),
@@ -182,6 +180,12 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.default-aggregate-function", "partial-update"),
     _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_FUNCTIONS)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
+    _newer("fields.*.map.storage-layout", "refused", because="no reader here knows that layout"),
+    _newer("fields.*.nested-key-null-strategy", "refused", because=_NO_READER),
+    _newer("fields.*.nested-sequence-field", "refused", because=_NO_READER),
+    Rule("fields.*.ignore-retract", engine="partial-update"),
+    *(Rule(f"fields.*.{each}", engine=engine) for engine in MERGING for each in FIELD_DETAILS),
+    *(Rule("fields.*", "refused", _always, _NO_READER, _STOCK, engine) for engine in MERGING),
     # Options that decide how rows are stored.
     Rule(
         "pk-clustering-override",
@@ -190,12 +194,11 @@ RULES: tuple[Rule, ...] = (
         "keys are in no order in its files, and only Paimon's own library reads such",
         _FETCH,
     ),
-    _newer("postpone.merge-on-read", "refused", "2.0", _if_true, "no reader here merges rows by it"),
-    _newer("fields.*.map.storage-layout", "refused", "2.0", because="no reader here knows that layout"),
-    _newer("blob-view-field", "python", "2.0"),
-    _newer("data-evolution.row-sidecar.enabled", "python", "2.0", _if_true),
-    _newer("deletion-vectors.merge-on-read", "python", "2.0", _if_true),
-    _newer("primary-key.nullable", "any", "2.1", _if_true),
+    _newer("postpone.merge-on-read", "refused", _if_true, _NO_READER),
+    _newer("blob-view-field", "python"),
+    _newer("data-evolution.row-sidecar.enabled", "python", _if_true),
+    _newer("deletion-vectors.merge-on-read", "python", _if_true),
+    _newer("primary-key.nullable", "any", _if_true),
     Rule("data-evolution.enabled", "python", _if_true),
     Rule("data-file.thin-mode", "python", _if_true),
 )
@@ -229,12 +232,16 @@ def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
     return max(decisive, key=lambda match: _SEVERITY.index(match.rule.outcome), default=None)
 
 
-def newer_options(options: Mapping[str, str], use: Use) -> Iterator[tuple[str, Rule]]:
-    """The options of a table that matter and that some libraries are too old to know, each with its rule."""
+def mattering_newer(options: Mapping[str, str], use: Use) -> Iterator[tuple[str, str]]:
+    """The options of a table that matter and that some libraries are too old to know.
+
+    Each is given with its pattern.
+    """
+    newer = newer_options()
     for option, value in options.items():
         rule = rule_of(option, use.engine)
-        if rule is not None and rule.since and rule.matters(value, use):
-            yield option, rule
+        if rule is not None and rule.option in newer and rule.matters(value, use):
+            yield option, rule.option
 
 
 def require_obeyed(
@@ -254,7 +261,9 @@ def require_obeyed(
     refused = ("refused",) if by_library else ("library", "refused")
     if match is not None and match.rule.outcome in refused:
         raise Refused(
-            f"{table} has the option {match.option} = {match.value}: {match.rule.because}", match.rule.hint
+            f"{table} has the option {match.option} = {match.value}{of_option(match.option)}: "
+            f"{match.rule.because}",
+            match.rule.hint,
         )
 
 

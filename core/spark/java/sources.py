@@ -12,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent
 JAR = ROOT / "paimark-engine.jar"
+# What Python and Java read, by its name in the jar.
+_TEXTS = {"paimark/library/newer.txt": ROOT.parents[1] / "table/definition/newer.txt"}
 _MANIFEST = "META-INF/MANIFEST.MF"
 _ENTRY = "Paimark-Sources"
 
@@ -37,13 +39,15 @@ def write_jar(classes: Path) -> None:
         jar.writestr(zipfile.ZipInfo(_MANIFEST), _manifest())
         for path in sorted(classes.rglob("*.class")):
             jar.writestr(zipfile.ZipInfo(path.relative_to(classes).as_posix()), path.read_bytes())
+        for name, path in _TEXTS.items():
+            jar.writestr(zipfile.ZipInfo(name), path.read_bytes())
     unfinished.replace(JAR)
 
 
 def _manifest() -> str:
     """With the sources' names and texts, as SHA-256 in hex, of which a line holds no more."""
     total = hashlib.sha256()
-    for path in sources():
-        total.update(f"{path.relative_to(ROOT).as_posix()}\n".encode())
+    for path in (*sources(), *_TEXTS.values()):
+        total.update(f"{path.relative_to(ROOT.parents[1]).as_posix()}\n".encode())
         total.update(hashlib.sha256(path.read_bytes()).digest())
     return f"Manifest-Version: 1.0\n{_ENTRY}: {total.hexdigest()[:32]}\n"

@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from paimark.core.errors import Unavailable
+from paimark.core.listening import refusal_of
 from paimark.core.spark.launch.home import other_version, pyspark_version
-from paimark.core.storage.listening import refusal_of
 from paimark.core.table.definition.kind_signs import is_on
 
 KUBERNETES = "k8s://"

@@ -15,12 +15,13 @@ from pyspark.sql import DataFrame
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.once import once_for_all
 from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
-from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, newer_options
+from paimark.core.spark.datasource.table_options import ReadScope, Use, judged, mattering_newer
 from paimark.core.spark.java.objects import has_library, new_instance
 from paimark.core.spark.launch.jars import fetch_hint
 from paimark.core.spark.session_conf import SessionConf
 from paimark.core.spark.stores.access import HadoopStores
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.newer import format_hint, formats, of_format, of_option
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Snapshot
 
@@ -74,11 +75,13 @@ class LibraryReads:
                 "Let the option paimon.jar name a newer one, or read it with an engine of that version.",
             )
         schema = scan.table_schema
-        if (form := schema.options.get("file.format")) and not self._java.reads(form.strip().lower()):
-            raise Refused(
-                f"{scan.name} has the option file.format = {form}, which Paimon's library here does not know",
-                "Read it with an engine that does.",
-            )
+        for option, form in formats(schema.options, read=True):
+            if not self._java.reads(form):
+                raise Refused(
+                    f"{scan.name} has the option {option} = {form}{of_format(form)}, "
+                    "which Paimon's library here does not know",
+                    format_hint(form),
+                )
         self._stores.require_readable(self._address(f"{scan.root.schemas}/schema-{schema.id}"))
         for address in filter(None, schema.options.get(_EXTERNAL, "").split(",")):
             self._stores.require_readable(address.strip())
@@ -86,9 +89,9 @@ class LibraryReads:
     def lacks(self, scan: Scan) -> str:
         """An option of the table that this library is too old for, and the Paimon it is of; else empty."""
         options = scan.table_schema.options
-        for name, newer in newer_options(options, Use(scan.branch, merge_engine(options))):
-            if not self._knows(newer.option):
-                return f"{name}, of Paimon {newer.since}"
+        for name, known_as in mattering_newer(options, Use(scan.branch, merge_engine(options))):
+            if not self._knows(known_as):
+                return f"{name}{of_option(name)}"
         return ""
 
     def _knows(self, option: str) -> bool:

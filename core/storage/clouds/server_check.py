@@ -11,8 +11,8 @@ from functools import cache
 from urllib.parse import urlsplit
 
 from paimark.core.errors import Unavailable, UsageError
+from paimark.core.listening import reason, require_listening
 from paimark.core.storage.clouds.google_options import ENDPOINT
-from paimark.core.storage.listening import reason, require_listening
 
 _GOOGLE = "https://storage.googleapis.com"
 _EMULATOR = "STORAGE_EMULATOR_HOST"

@@ -23,6 +23,8 @@ UNPADDED_TEXTS = ("VARCHAR", "STRING")
 TEXTS = ("CHAR", *UNPADDED_TEXTS)
 BYTES = ("BINARY", "VARBINARY", "BYTES")
 TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
+# All that have no parts.
+ATOMS = frozenset({*NUMBERS, *TEXTS, *BYTES, *TIMES, "BOOLEAN", "DATE", "TIME", "VARIANT", "BLOB"})
 
 
 class ColumnType(NamedTuple):

@@ -13,6 +13,7 @@ from paimark.core.table.definition.column_types import (
     names_legacy,
     parquet_paths,
 )
+from paimark.core.table.definition.newer import formats, of_format, of_option, unknown_type
 from paimark.core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
@@ -25,7 +26,7 @@ _IGNORE_DELETE = (
     "partial-update.ignore-delete",
 )
 # Spark lacks these types or changes their values: they are finer than a microsecond.
-_LOSSY = re.compile(r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|GEOMETRY|GEOGRAPHY")
+_LOSSY = re.compile(r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)")
 # Otherwise a batch write gives rows of postponed buckets real ones at once.
 _FIXED_BUCKET = "postpone.batch-write-fixed-bucket"
 
@@ -37,6 +38,14 @@ def is_on(options: Mapping[str, str], name: str) -> bool:
 
 # How rows of one key become one: the first is the default.
 MERGE_ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
+# Those that make a row of several, by options `fields.<column>.` and one of these words.
+MERGING = ("partial-update", "aggregation")
+FIELD_RULES = ("aggregate-function", "ignore-retract", "sequence-group")
+# What a rule takes, and what has to do with no merging.
+FIELD_DETAILS = (
+    *("count-limit", "default-value", "distinct", "list-agg-delimiter"),
+    *("nested-key", "stats-mode", "ts-field"),
+)
 
 
 def merge_engine(options: Mapping[str, str]) -> str:
@@ -90,7 +99,9 @@ def ignored_deletes(options: Mapping[str, str]) -> str | None:
 
 def has(name: str, *values: str) -> Sign:
     """The option has one of these values."""
-    return lambda schema: f"{name} = {value}" if (value := _option(schema, name)) in values else ""
+    return lambda schema: (
+        f"{name} = {value}{of_option(name)}" if (value := _option(schema, name)) in values else ""
+    )
 
 
 def has_other(name: str, *values: str) -> Sign:
@@ -107,7 +118,9 @@ def is_true(*names: str) -> Sign:
 def is_set(*patterns: str) -> Sign:
     """An option is set whose whole name matches one of the patterns."""
     pattern = re.compile("|".join(patterns))
-    return lambda schema: next((f"{name} is set" for name in schema.options if pattern.fullmatch(name)), "")
+    return lambda schema: next(
+        (f"{name} is set{of_option(name)}" for name in schema.options if pattern.fullmatch(name)), ""
+    )
 
 
 def either(*signs: Sign) -> Sign:
@@ -157,6 +170,31 @@ def lossy_column(schema: TableSchema) -> str:
         if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
             return f"column {field.name} is {lossy[0]}"
     return ""
+
+
+def unknown_column(schema: TableSchema) -> str:
+    found = unknown_type(schema)
+    return f"column {found.column} is {found.told}" if found else ""
+
+
+def other_rule(schema: TableSchema) -> str:
+    if merge_engine(schema.options) not in MERGING:
+        return ""
+    known = ("fields.default-aggregate-function", *(f".{word}" for word in (*FIELD_RULES, *FIELD_DETAILS)))
+    others = (name for name in schema.options if name.startswith("fields.") and not name.endswith(known))
+    return next((f"{name} is set{of_option(name)}" for name in others), "")
+
+
+def other_format(*known: str) -> Sign:
+    """Data files have, or will have, none of these formats."""
+    return lambda schema: next(
+        (
+            f"{option} = {form}{of_format(form)}"
+            for option, form in formats(schema.options)
+            if form not in known
+        ),
+        "",
+    )
 
 
 def vector_without_files(schema: TableSchema) -> str:

@@ -249,6 +249,12 @@ KINDS: tuple[TableKind, ...] = (
         "keeps maps in a layout that Paimon 1.4 does not know",
     ),
     _refused(
+        "other rules of merging",
+        "`fields.*` with a word of a later Paimon, as `nested-sequence-field`",
+        signs.keyed(signs.other_rule),
+        "merges rows by a rule that Paimon 1.4 does not know",
+    ),
+    _refused(
         "files of a number of rows",
         "`target-file-row-num`",
         signs.is_set(r"target-file-row-num"),
@@ -256,10 +262,10 @@ KINDS: tuple[TableKind, ...] = (
     ),
     _refused(
         "other file formats",
-        "`file.format` other than `parquet`, `orc`, `avro`, `csv`, `json`",
-        signs.has_other("file.format", "parquet", "orc", "avro", "csv", "json"),
-        "has files of a format that Paimon 1.4 does not know",
-        compacts=True,
+        "`file.format`, `file.format.per.level`, `vector.file.format` or `changelog-file.format` other than "
+        "`parquet`, `orc`, `avro`, `csv`, `json`",
+        signs.other_format("parquet", "orc", "avro", "csv", "json"),
+        "has files of a format that Paimon 1.4 does not write",
     ),
     _refused(
         "columns of one name in Parquet files",
@@ -299,8 +305,14 @@ KINDS: tuple[TableKind, ...] = (
         "is no table of Paimon's own files",
     ),
     _refused(
+        "columns of other types",
+        "`GEOMETRY`, `GEOGRAPHY`, or a type that nobody here knows",
+        signs.unknown_column,
+        "has values of a type that Paimon 1.4 does not know",
+    ),
+    _refused(
         "columns that Spark can't keep",
-        "`TIMESTAMP(7)` and finer, `GEOMETRY`, `GEOGRAPHY`",
+        "`TIMESTAMP(7)` and finer",
         signs.lossy_column,
         "has values that Spark can't keep as they are",
         compacts=True,

@@ -16,6 +16,7 @@ from paimark.core.actions.registry import action
 from paimark.core.actions.roots.root_files import copy_files
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.storage.files import Unanswered
+from paimark.core.storage.late_requests import LateRequests
 from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS, applied, planned, texts
 from tests.faults.fault_files import Death, FaultFiles
@@ -29,7 +30,7 @@ _LONG_AGO = 3600
 @pytest.fixture
 def late(context: Context) -> Context:
     """On a store that may carry out requests late."""
-    return replace(context, late_for=_LATE_SECONDS)
+    return replace(context, late=LateRequests(_LATE_SECONDS))
 
 
 def die(context: Context, name: str, write: int, /, **arguments: object) -> None:
@@ -57,7 +58,7 @@ def recovered(context: Context) -> bool:
         action("recover").apply(context, planned(context, "recover"), stop)
     except KeyboardInterrupt:
         waits = True
-        now = replace(context, late_for=0)
+        now = replace(context, late=LateRequests(0))
         applied(now, planned(now, "recover"))
     assert planned(context, "recover").empty
     assert not journal.leftovers(context, ORDERS)
@@ -77,7 +78,7 @@ def test_what_died_just_now_is_waited_for_and_what_died_long_ago_is_not(late: Co
     let_an_hour_pass(orders)
     assert not recovered(late)
     die(late, "create-branch", 4, name="b", tag="v2")
-    soon = replace(late, late_for=0.2)
+    soon = replace(late, late=LateRequests(0.2))
     applied(soon, planned(soon, "recover"))
     assert planned(late, "recover").empty
 

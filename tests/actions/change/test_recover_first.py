@@ -12,6 +12,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.recover_first import plan_to_apply
 from paimark.core.actions.registry import action
+from paimark.core.storage.late_requests import LateRequests
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_branch_name
 from paimark.core.verify.verify import verify
@@ -64,7 +65,7 @@ def test_it_waits_where_that_is_not_certain(context: Context, warehouse: Path, w
     changed = {
         "read only": replace(context, read_only=True),
         "another machine": context,
-        "requests may come late": replace(context, late_for=900.0),
+        "requests may come late": replace(context, late=LateRequests(900.0)),
     }
     if why == "another machine":
         path = warehouse / ORDERS.journal

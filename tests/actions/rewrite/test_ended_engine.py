@@ -13,6 +13,7 @@ from paimark.core.actions.context import Context
 from paimark.core.errors import Cancelled, Unavailable
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import CANCELLED, Event, Failed, Task
+from paimark.core.storage.late_requests import LateRequests
 from tests.actions.acting import contents, done, planned
 from tests.actions.taking_over import add
 from tests.wording import about
@@ -40,7 +41,7 @@ def state_of(orders: Path) -> dict[str, bytes]:
 
 
 def rolled_back(context: Context, engine: Ending, late_for: float = 0) -> None:
-    acting = replace(context, engine=lambda: cast(Engine, engine), late_for=late_for)
+    acting = replace(context, engine=lambda: cast(Engine, engine), late=LateRequests(late_for))
     done(acting, "rollback", to="snapshot.2")
 
 

@@ -14,6 +14,7 @@ from paimark.core.actions.change.journal import TakenOver
 from paimark.core.cli.checks.doctor import _root
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files
+from paimark.core.storage.late_requests import LateRequests
 from paimark.core.storage.open import open_files
 from paimark.core.storage.s3 import s3_files
 from paimark.core.table.catalog import find_table, tables
@@ -205,7 +206,7 @@ def test_a_commit_stays_where_both_places_went_on(store: Files, tmp_path: Path) 
 def test_doctor_takes_no_table_that_is_being_moved_for_broken(store: Files, tmp_path: Path) -> None:
     with pytest.raises(Death):
         done(context_on(tmp_path, DiesAfter(store, "b/schema/schema-0", writes="delete")), "drop-table")
-    context = replace(context_on(tmp_path, store), late_for=60)
+    context = replace(context_on(tmp_path, store), late=LateRequests(60))
     for root in (ORDERS.root(), ORDERS.root("b")):
         assert [each.state for each in _root(context, root)] == ["ok"]
     assert any("locked for changes; `paimark" in each.text for each in planned(context, "recover").items)

@@ -30,6 +30,16 @@ def test_who_did_it_is_named_if_it_is_somebody_else(context: Context) -> None:
     assert planned(later(context), "undo").headline.startswith("Take back create-tag (2 h ago, by ann): ")
 
 
+def test_a_plan_is_refused_once_it_is_no_longer_the_last_change(context: Context) -> None:
+    done(context, "create-tag", name="first", snapshot=4)
+    plan = planned(context, "undo")
+    done(context, "create-tag", name="second", snapshot=4)
+    with pytest.raises(Refused, match="create-tag by now, and this plan takes back an earlier one"):
+        applied(context, plan)
+    applied(context, planned(context, "undo"))
+    assert applied(context, plan).message.startswith("Deleted tag first")
+
+
 def test_a_deletion_that_stays_is_named(context: Context) -> None:
     branched(context)
     done(context, "create-tag", name="month-end", snapshot=4)

@@ -22,7 +22,7 @@ from typing import Any
 
 import paimark.core.actions
 from paimark.core.statements import run
-from paimark.core.storage import parallel
+from paimark.core.storage import late_requests, parallel
 from tests.simulation.actors.scheduler import Scheduler
 
 
@@ -84,9 +84,8 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
     try:
         for module in _product_modules():
             # The clients of a real store need the real time.
-            if getattr(module, "time", None) is time and not module.__name__.startswith(
-                "paimark.core.storage."
-            ):
+            is_client = module.__name__.startswith("paimark.core.storage.") and module is not late_requests
+            if getattr(module, "time", None) is time and not is_client:
                 put(module, "time", simulated)
             if getattr(module, "ThreadPoolExecutor", None) is ThreadPoolExecutor:
                 put(module, "ThreadPoolExecutor", OneByOne)

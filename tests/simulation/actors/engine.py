@@ -20,6 +20,7 @@ from paimark.core.errors import PaimarkError, Refused
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.protocol import (
     ActionTask,
+    Analyze,
     Ask,
     Cause,
     Compact,
@@ -46,7 +47,7 @@ from paimark.core.table.commits import Overwritten
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.operations import COMPACTION
+from paimark.core.table.operations import ANALYSIS, COMPACTION
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.statements.views import Views
 from tests.simulation.actors import edits, repairs, tries
@@ -99,8 +100,8 @@ class StandInEngine:
                 yield from self._ran(task)
             elif isinstance(task, Ask):
                 yield TaskResult(rows=tuple(map(json.dumps, self._answer(task))))
-            elif isinstance(task, Compact):
-                yield TaskResult(snapshot=self._compact(task))
+            elif isinstance(task, (Analyze, Compact)):
+                yield TaskResult(snapshot=self._commit_same_rows(task))
             elif isinstance(task, Repair):
                 # A merge holds the table.
                 yield TaskResult(snapshot=(self._merge if task.lock else self._repair)(task))
@@ -142,15 +143,15 @@ class StandInEngine:
             return [{"removed": sum(_removed(rows).values())}]
         raise AssertionError(f"the stand-in for Spark does not know {task.sql}")
 
-    def _compact(self, order: Compact) -> int | None:
-        """As Paimon's library: the files of one state, in the place of which is one other."""
-        root = TABLE.root(order.branch)
+    def _commit_same_rows(self, order: Analyze | Compact) -> int | None:
+        """As Paimon's library. A compaction puts one file in the place of all; no statistics are modelled."""
+        root, compacts = TABLE.root(order.branch), isinstance(order, Compact)
         target = self._target(
             order.branch,
             follows_main=order.follows_main,
             schema=order.schema,
             commit_user=order.commit_user,
-            operation=COMPACTION,
+            operation=COMPACTION if compacts else ANALYSIS,
         )
         schema_id = json.loads(order.schema)["id"]
         for _ in range(_ATTEMPTS):
@@ -158,14 +159,15 @@ class StandInEngine:
             latest = Lineage(self._files, root).latest()
             assert latest is not None
             head = latest.as_written()
-            delta = StockWriter(self._world, self._actor, root).compacted(self._writer.live(head))
-            if not delta:
+            writer = StockWriter(self._world, self._actor, root)
+            delta = writer.compacted(self._writer.live(head)) if compacts else []
+            if compacts and not delta:
                 return None
-            rows = self._world.commits[_of(head)].rows
-            prepared = self._writer.prepare(head, delta, schema_id, "COMPACT", order.commit_user, 2**63 - 1)
+            rows, kind = self._world.commits[_of(head)].rows, "COMPACT" if compacts else "ANALYZE"
+            prepared = self._writer.prepare(head, delta, schema_id, kind, order.commit_user, 2**63 - 1)
             if self._published(target, latest, prepared, delta, rows):
                 return prepared.identity.id
-        raise Refused("Others committed each time that this compaction tried to")
+        raise Refused("Others committed each time that this one tried to")
 
     def _change(self, sql: str, order: Inserting) -> TaskResult:
         """As Paimon's library: rows of keys are added; of a table without keys, files are written again."""
@@ -334,7 +336,7 @@ class StandInEngine:
             if data is None:
                 return False
             snapshot = json.loads(data)
-            if snapshot["commitKind"] == "COMPACT":
+            if snapshot["commitKind"] in ("ANALYZE", "COMPACT"):
                 continue
             commit = self._world.commits[_of(snapshot)]
             before = () if commit.parent is None else self._world.commits[commit.parent].rows

@@ -11,6 +11,7 @@ from paimark.core.actions.context import NO_AUDIT, Context
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable
+from paimark.core.storage.late_requests import LateRequests
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.engine import StandInEngine
 from tests.simulation.actors.late_writes import WAITED_SECONDS
@@ -39,7 +40,7 @@ def context_of(world: World, actor: Actor) -> Context:
         verify_wait=_VERIFY_WAIT_SECONDS,
         # Heartbeats are for other machines, and all actors are on one.
         beat_every=_NEVER_SECONDS,
-        late_for=WAITED_SECONDS if world.may_be_late else 0,
+        late=LateRequests(WAITED_SECONDS if world.may_be_late else 0),
         engine=lambda: StandInEngine(world, actor),  # type: ignore[arg-type, return-value]
     )
 

@@ -128,6 +128,7 @@ CASES = (
     Case("savepoint goes", "delete-savepoint", {"id": 1}, (*_SAVED, lambda bench: bench.expire())),
     Case("compaction", "compact", {"full": True}),
     Case("compaction of keys on a branch", "compact", {"branch": "b"}, _BRANCH, keyed=True),
+    Case("statistics", "analyze", {"columns": "*"}),
     Case("undo of what was compacted", "undo", {}, (*_MERGED, _act("compact"))),
     Case("rows go", "delete-from", {"key": 1}),
     Case("rows of a key go", "delete-from", {"key": 1}, keyed=True),

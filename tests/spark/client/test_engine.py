@@ -21,6 +21,7 @@ from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.cds import SWITCH
 from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
+from paimark.core.storage.late_requests import LateRequests
 from tests.actions.acting import context_on, done, planned
 from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, rows
@@ -271,7 +272,7 @@ def test_without_java_there_is_one_sentence(engine_warehouse: Path, warehouse: P
     (failed,) = [event for event in engine.run("SELECT 1") if isinstance(event, Failed)]
     assert failed.cause == "start"
     # Nothing of it was sent, so nothing can come late: it is taken back at once.
-    acting = replace(context_on(warehouse), engine=lambda: engine, late_for=960)
+    acting = replace(context_on(warehouse), engine=lambda: engine, late=LateRequests(960))
     with pytest.raises(Unavailable) as refused:
         done(acting, "rollback", to="snapshot.2")
     assert "half done" not in refused.value.message

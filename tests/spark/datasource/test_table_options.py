@@ -67,6 +67,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "sequence.snapshot-ordering": {"sequence.snapshot-ordering": "true"},
     "postpone.merge-on-read": {"postpone.merge-on-read": "true"},
     "fields.a.map.storage-layout": {"fields.a.map.storage-layout": "shared-shredding"},
+    "fields.a.nested-sequence-field": {"fields.a.nested-sequence-field": "s"},
+    "fields.a.something-new": {"merge-engine": "partial-update", "fields.a.something-new": "1"},
     "query-auth.enabled": {"query-auth.enabled": "true"},
     "type": {"type": "format-table"},
     "merge-engine": {"merge-engine": "newest-wins"},

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import shutil
 from pathlib import Path
 
+import fastavro
 import pyarrow as pa
+import pytest
 
 import paimark
 from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.datasource.table_options import RULES, Use, newer_options, require_obeyed
+from paimark.core.spark.datasource.table_options import Use, mattering_newer, require_obeyed
 from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.definition.newer import newer_options
 from tests.paimon import commit, create_table
 from tests.spark.datasource.test_table_options import REFUSED, ROW, make, set_options
-from tests.spark.engine_fixture import ask
+from tests.spark.engine_fixture import ask, rows
 from tests.spark.lake.foreign_spark import ForeignSpark
+from tests.table.avro_files import avro
 
 # Those that came with a later Paimon, on a table that merges rows, or has a column `a`, by them.
-NEWER = {option: {option: "true"} for rule in RULES if rule.since and "*" not in (option := rule.option)}
+NEWER = {option: {option: "true"} for option in newer_options() if "*" not in option}
 # The library itself refuses what they are set to.
 BY_LIBRARY = ("merge-engine", "manifest.format")
 # Options of the files that are read: they change no rows.
@@ -28,7 +34,7 @@ HARMLESS = {"scan.mode": "latest-full", "type": "table", "query-auth.enabled": "
 
 def is_refused(table: str, options: dict[str, str]) -> bool:
     """Whether Paimark refuses it where Paimon 1.4 is the library."""
-    if any(newer_options(options, Use(None, merge_engine(options)))):
+    if any(mattering_newer(options, Use(None, merge_engine(options)))):
         return True
     try:
         require_obeyed(table, options, None, "table", by_library=True)
@@ -64,25 +70,79 @@ def test_the_same_options_are_refused(foreign_spark: ForeignSpark, tmp_path: Pat
     assert kept == 1
 
 
-def test_types_and_formats_that_came_later_are_refused_by_name(
+@pytest.mark.parametrize(
+    ("name", "kind", "told"),
+    [
+        ("later", "GEOMETRY(OGC:CRS84)", "GEOMETRY, of Paimon 2.1,"),
+        ("unknown", {"type": "ARRAY", "element": "QUATERNION(4)"}, "QUATERNION,"),
+    ],
+)
+def test_a_type_that_came_later_is_refused_with_its_version(
+    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path, name: str, kind: object, told: str
+) -> None:
+    table = make(engine_warehouse, f"{name}_type", {}, [ROW])
+    schemas = engine_warehouse / "options.db" / f"{name}_type" / "schema"
+    schema = json.loads((schemas / "schema-0").read_text())
+    schema["fields"][2]["type"] = kind
+    (schemas / "schema-1").write_text(json.dumps({**schema, "id": 1}))
+    expected = f"Column a of {table} has the type {told} which is not known here"
+    assert ask(engine, f"SELECT p FROM {table}").failure.message == expected
+    with pytest.raises(Refused, match=re.escape(expected)):
+        paimark.open(engine_warehouse).table(table).at().to_arrow()
+    # The version before has another type.
+    assert rows(engine, f"SELECT * FROM {table} VERSION AS OF 1") == [ROW]
+    asked = (
+        "SELECT p FROM lake.{}",
+        "INSERT INTO lake.{} VALUES ('x', 2, NULL, 1)",
+        "SELECT p FROM lake.{} VERSION AS OF 1",
+    )
+    *refused, read = foreign_spark.answers(engine_warehouse, [each.format(table) for each in asked])
+    for said in refused:
+        assert said.startswith(f"A column of {table} has the type {told} which Paimon's library here")
+    assert read == [{"p": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("option", "form", "told"),
+    [
+        ("file.format", "row", ", of Paimon 2.0,"),
+        ("vector.file.format", "vortex", ", of Paimon 2.0 (paimon-vortex-format),"),
+        ("file.format", "later", ","),
+    ],
+)
+def test_a_format_that_came_later_is_refused_with_its_version(
+    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path, option: str, form: str, told: str
+) -> None:
+    name = f"format_{form}"
+    table = make(engine_warehouse, name, {}, [ROW])
+    set_options(engine_warehouse, table, {option: form, "merge-engine": "partial-update"})
+    failure = ask(engine, f"SELECT p FROM {table}").failure
+    expected = f"{table} has the option {option} = {form}{told} which Paimon's library here does not know"
+    assert failure.message == expected
+    select, written = foreign_spark.answers(
+        engine_warehouse, [f"SELECT p FROM lake.{table}", f"INSERT INTO lake.{table} VALUES ('x', 2, 2, 1)"]
+    )
+    assert select.startswith(expected)
+    assert f"has files of the format {form}{told} which Paimon's library here does not know" in written
+
+
+def test_files_of_a_format_that_came_later_are_named_by_who_finds_them(
     foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path
 ) -> None:
-    typed = make(engine_warehouse, "later_type", {}, [ROW])
-    stored = make(engine_warehouse, "later_format", {"file.format": "avro", "bucket": "1"}, [ROW, ROW])
-    schema = engine_warehouse / "options.db/later_type/schema/schema-0"
-    schema.write_text(schema.read_text().replace('"INT"', '"QUATERNION(4)"', 1))
-    assert "QUATERNION" in schema.read_text()
-    set_options(engine_warehouse, stored, {"file.format": "later", "merge-engine": "partial-update"})
-    failure = ask(engine, f"SELECT p FROM {typed}").failure
-    assert failure.message == "A column has the type QUATERNION, which is not known here"
-    failure = ask(engine, f"SELECT p FROM {stored}").failure
-    assert failure.message == (
-        f"{stored} has the option file.format = later, which Paimon's library here does not know"
-    )
-    queries = [f"SELECT p FROM lake.{table}" for table in (typed, stored)]
-    of_type, of_format = foreign_spark.answers(engine_warehouse, queries)
-    assert of_type.startswith(f"Paimon's library here does not know a type of {typed}: ")
-    assert of_format.startswith(failure.message)
+    table = make(engine_warehouse, "later_files", {}, [ROW])
+    directory = engine_warehouse / "options.db/later_files"
+    [manifest] = [each for each in directory.glob("manifest/manifest-*") if "list" not in each.name]
+    reader = fastavro.reader(io.BytesIO(manifest.read_bytes()))
+    [entry] = records = list(reader)
+    [file] = directory.rglob("*.parquet")
+    entry["_FILE"]["_FILE_NAME"] = file.rename(file.with_suffix(".vortex")).name
+    manifest.write_bytes(avro(reader.writer_schema, records))
+    told = "vortex, of Paimon 2.0 (paimon-vortex-format), which"
+    assert f"has files of the format {told}" in ask(engine, f"SELECT * FROM {table}").failure.message
+    with pytest.raises(Refused, match=re.escape(told.replace(",", " files,", 1))):
+        paimark.open(engine_warehouse).table(table).at().to_arrow()
+    [log] = foreign_spark.answers(engine_warehouse, ["SELECT * FROM lake.options.`later_files$audit_log`"])
+    assert f"has files of the format {told}" in log
 
 
 DAYS = pa.schema([("day", pa.string()), ("n", pa.int32())])

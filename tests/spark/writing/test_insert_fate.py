@@ -18,6 +18,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, TaskResult
 from paimark.core.statements.insert import action_of_insert
 from paimark.core.statements.row_change import action_of_change
+from paimark.core.storage.late_requests import LateRequests
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
@@ -72,7 +73,10 @@ def inserted(
 ) -> Outcome:
     dying = cast(Engine, Dying(engine, since, end))
     context: Context = replace(
-        context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying, late_for=late_for
+        context_on(warehouse),
+        audit_path=tmp_path / "audit",
+        engine=lambda: dying,
+        late=LateRequests(late_for),
     )
     inserts = action_of_insert(read_statement(SQL))[1]
     return inserts.apply(context, inserts.plan(context, TABLE, {}), progress)

@@ -27,7 +27,7 @@ def test_a_server_that_can_not_be_reached_is_named_at_once(endpoint: str) -> Non
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paimark.core.storage.listening._CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("paimark.core.listening._CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
         # The system accepts no further connection once these wait.
         for _ in range(4):

@@ -123,7 +123,6 @@ def test_tables_without_a_key_have_no_use_for_the_options_of_those_with_one() ->
         ({"type": "MULTISET", "element": "INT"}, True),
         ({"type": "VECTOR", "element": "FLOAT", "length": 3}, False),
         (MAP, True),
-        ("GEOMETRY(4326)", False),
     ],
 )
 def test_columns_that_spark_can_not_keep(kind: object, written: bool) -> None:

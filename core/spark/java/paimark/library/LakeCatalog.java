@@ -3,8 +3,10 @@ package paimark.library;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.paimon.Snapshot;
 import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
@@ -36,6 +38,8 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     private static final String DATABASE = ".db";
     /** Before a snapshot's number: the table as it is now, at that snapshot. No tag has a name with a slash. */
     private static final String NOW = "now/";
+    /** How the library says which type it can't parse. */
+    private static final Pattern TYPE = Pattern.compile("(?:Input type string: |Can not parse: .*\"type\":\")(\\w+)");
     /** System tables that have rows of the table. */
     private static final Set<String> WITH_ROWS = Set.of("audit_log", "binlog", "ro", "row_tracking");
 
@@ -110,7 +114,7 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
         if (found.system() != null) {
             throw new IllegalArgumentException(wanted + " has no past: it lists what is there now");
         }
-        return table(found, schemas(found).schema(state.schemaId()), state, "version");
+        return table(found, schema(found, all -> all.schema(state.schemaId())), state, "version");
     }
 
     private Table table(LakeName found, TableSchema schema, Snapshot state, String scope) {
@@ -138,15 +142,27 @@ public final class LakeCatalog extends ReadOnlyCatalog implements FunctionCatalo
     }
 
     private TableSchema newest(LakeName found) {
-        Optional<TableSchema> newest;
+        return schema(found, all -> all.latest().orElse(null));
+    }
+
+    private TableSchema schema(LakeName found, Function<SchemaManager, TableSchema> wanted) {
+        TableSchema schema;
         try {
-            newest = schemas(found).latest();
-        } catch (IllegalArgumentException unknown) {
-            String said = String.valueOf(unknown.getMessage()).lines().findFirst().orElse("");
-            throw new IllegalArgumentException("Paimon's library here does not know a type of " + found.fullName() + ": "
-                    + said + " Read it with an engine that does", unknown);
+            schema = wanted.apply(schemas(found));
+        } catch (IllegalArgumentException unread) {
+            Matcher unknown = TYPE.matcher(String.valueOf(unread.getMessage()));
+            if (!unknown.find()) {
+                throw unread;
+            }
+            String type = unknown.group(1);
+            throw new IllegalArgumentException("A column of " + found.fullName() + " has the type " + type
+                    + NewerPaimon.of("type", type) + ", which Paimon's library here does not know. "
+                    + NewerPaimon.hint("type", type), unread);
         }
-        return newest.orElseThrow(() -> new IllegalStateException(found.path() + " has no schema"));
+        if (schema == null) {
+            throw new IllegalStateException(found.path() + " has no schema");
+        }
+        return schema;
     }
 
     private LakeStates states(LakeName found) {

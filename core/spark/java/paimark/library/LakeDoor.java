@@ -10,15 +10,12 @@ import java.util.Set;
  * <p>Paimark's Python decides the same for its own readers ({@code table_options.py}), and a test compares both.
  */
 final class LakeDoor {
-    /** Options of a later Paimon, and which. A pattern's star stands for a column. */
-    private static final Map<String, String> NEWER = Map.of(
-            "sequence.snapshot-ordering", "2.0",
-            "postpone.merge-on-read", "2.0",
-            "fields.*.map.storage-layout", "2.0",
-            "blob-view-field", "2.0",
-            "data-evolution.row-sidecar.enabled", "2.0",
-            "deletion-vectors.merge-on-read", "2.0",
-            "primary-key.nullable", "2.1");
+    /** Without a format that these name the library opens no table. */
+    private static final Set<String> FORMATS = Set.of("file.format", "vector.file.format");
+    private static final Set<String> MERGING = Set.of("partial-update", "aggregation");
+    /** Of the words behind {@code fields.<column>.} those that {@code CoreOptions} lacks. */
+    private static final Set<String> OTHER_RULES = Set.of("default-value", "sequence-group", "stats-mode");
+    private static final String EACH_COLUMN = "fields.*.";
     private static final Set<String> NEWEST_MODES = Set.of("default", "latest", "latest-full", "full");
     /** Those that name no state: of speed, order, and branches, which the library obeys. */
     private static final Set<String> OTHER_SCANS = Set.of(
@@ -37,8 +34,9 @@ final class LakeDoor {
 
     /** {@code branch} is null for the table's own directory, {@code scope} as for {@link LibraryReads#table}. */
     void require(String table, Map<String, String> options, String branch, String scope) {
+        boolean merges = MERGING.contains(options.getOrDefault("merge-engine", "").trim().toLowerCase(Locale.ROOT));
         options.forEach((option, value) -> {
-            String reason = reason(option, value.trim().toLowerCase(Locale.ROOT), branch, scope);
+            String reason = reason(option, value.trim().toLowerCase(Locale.ROOT), branch, scope, merges);
             if (reason != null) {
                 throw new IllegalArgumentException(table + " has the option " + option + reason.replace("{value}", value));
             }
@@ -46,14 +44,18 @@ final class LakeDoor {
     }
 
     /** Null: it may be read. */
-    private String reason(String option, String value, String branch, String scope) {
-        String newer = option.replaceFirst("^fields\\..+\\.map\\.", "fields.*.map.");
-        if (NEWER.containsKey(newer) && isSet(newer, value) && !library.knows(newer.replace("fields.*.", ""))) {
-            return ", of Paimon " + NEWER.get(newer)
-                    + ", which Paimon's library here is too old to know. Read it with an engine of that version";
+    private String reason(String option, String value, String branch, String scope, boolean merges) {
+        for (String newer : NewerPaimon.options()) {
+            if (fits(option, newer) && isSet(newer, value) && !library.knows(newer.replace(EACH_COLUMN, ""))) {
+                return NewerPaimon.of("option", newer) + ", which Paimon's library here is too old to know. "
+                        + NewerPaimon.hint("option", newer);
+            }
         }
-        if (option.equals("file.format") && !library.reads(value)) {
-            return " = {value}, which Paimon's library here does not know. Read it with an engine that does";
+        if (merges && option.startsWith("fields.") && !isKnownRule(option)) {
+            return " = {value}: no reader here merges rows by it. " + STOCK;
+        }
+        if (FORMATS.contains(option) && !value.isEmpty() && !library.reads(value)) {
+            return " = {value}" + unknownFormat(value);
         }
         if (option.equals("query-auth.enabled") && value.equals("true")) {
             return " = {value}: only its catalog knows which rows and columns may be read. " + STOCK;
@@ -73,6 +75,23 @@ final class LakeDoor {
         }
         boolean isUnknown = option.startsWith("scan.") && !OTHER_SCANS.contains(option);
         return isUnknown ? " = {value}: its effect on a scan is not known here. " + STOCK : null;
+    }
+
+    /** To follow a format's name. */
+    static String unknownFormat(String format) {
+        return NewerPaimon.of("format", format) + ", which Paimon's library here does not know. "
+                + NewerPaimon.hint("format", format);
+    }
+
+    private static boolean fits(String option, String newer) {
+        return newer.startsWith(EACH_COLUMN)
+                ? option.startsWith("fields.") && option.endsWith(newer.substring(EACH_COLUMN.length() - 1))
+                : option.equals(newer);
+    }
+
+    private boolean isKnownRule(String option) {
+        String rule = option.substring(option.lastIndexOf('.') + 1);
+        return OTHER_RULES.contains(rule) || library.knows(rule);
     }
 
     /** Whether a value asks for anything: most options are switches. */

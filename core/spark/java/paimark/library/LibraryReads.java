@@ -130,6 +130,14 @@ public final class LibraryReads {
     }
 
     FileStoreTable open(String path, String branch, String schema, boolean isAlone) {
+        try {
+            return opened(path, branch, schema, isAlone);
+        } catch (FactoryException unknown) {
+            throw ReadErrors.told(unknown, path);
+        }
+    }
+
+    private FileStoreTable opened(String path, String branch, String schema, boolean isAlone) {
         Path place = new Path(path);
         TableSchema found = TableSchema.fromJson(schema);
         Map<String, String> options = withoutStates(found.options());

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.function.Supplier;
+import org.apache.paimon.factories.FactoryException;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.reader.RecordReader;
 import org.apache.paimon.table.Table;
@@ -110,6 +111,8 @@ final class ListedTable implements SupportsRead {
             reader.forEachRemaining(row -> found.add(view.of(row).copy()));
         } catch (IOException error) {
             throw new UncheckedIOException(error);
+        } catch (FactoryException unknown) {
+            throw ReadErrors.told(unknown, listed.fullName());
         }
         return found;
     }

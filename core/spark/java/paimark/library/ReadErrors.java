@@ -4,6 +4,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.apache.paimon.factories.FactoryException;
 import org.apache.spark.sql.errors.QueryExecutionErrors;
 
 /** The library's errors as Spark's own readers would tell them. */
@@ -11,6 +12,8 @@ final class ReadErrors {
     /** The path in the words of the library, of Java and of Hadoop. */
     private static final Pattern MISSING =
             Pattern.compile("^(?:File '|File )?(\\S+?)(?:'? not found|'? does not exist| \\(No such file).*", Pattern.DOTALL);
+
+    private static final Pattern FORMAT = Pattern.compile("identifier '(\\S+)' that implements FileFormatFactory");
 
     private ReadErrors() {}
 
@@ -22,6 +25,12 @@ final class ReadErrors {
             }
         }
         for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            Matcher unknown = FORMAT.matcher(String.valueOf(cause.getMessage()));
+            if (cause instanceof FactoryException && unknown.find()) {
+                String format = unknown.group(1);
+                return new IllegalArgumentException(
+                        place + " has files of the format " + format + LakeDoor.unknownFormat(format));
+            }
             if (cause instanceof IOException) {
                 return thrown(QueryExecutionErrors.cannotReadFilesError(cause, place));
             }

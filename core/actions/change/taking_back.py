@@ -1,35 +1,28 @@
-"""Requests that a store carries out after their client gave up or died.
+"""Take back what a failed change began, but only when none of its requests can come late any more.
 
-An object store may carry out a write whose answer was lost: then a commit lands although the change was taken
-back, or a deleted file reappears. Paimark can't prevent that, but the store accepts no request older than
-`Context.late_for`. So an interrupted change on such a store stays untouched for that time, under its lock or
-claim. The store's own clock measures it.
+Until then the change stays under its lock or claim, and `recover` waits: `paimark.core.storage.late_requests`
+says how long.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 from paimark.core.actions.change.journal import MOVES, NOT_COMMITTED, Hold, JournaledChange, table_gone
+from paimark.core.actions.checks import not_undone
 from paimark.core.actions.context import Context, Counting, Progress, Remark
-from paimark.core.cancelling import check_cancelled
+from paimark.core.cancelling import to_the_end
 from paimark.core.errors import Cancelled, PaimarkError, hint_before
 from paimark.core.figures import clock_time, duration
-from paimark.core.storage.files import Unanswered, written_at
+from paimark.core.storage.files import Unanswered
 from paimark.core.storage.known_options import RECOVER_WAIT_OPTION
 from paimark.core.table.layout import TablePath
 
-_LOOK_EVERY = 1.0
 _OVER = "no request of it can come any more"
 
 # Claims by id and token.
 Claims = Collection[tuple[int, str]]
-
-
-def may_come_late(context: Context, error: BaseException) -> bool:
-    """Whether the store may still carry out the request that failed."""
-    return context.late_for > 0 and isinstance(error, Unanswered)
 
 
 def left_as_it_is(table: TablePath, error: BaseException) -> Unanswered:
@@ -44,11 +37,40 @@ def left_as_it_is(table: TablePath, error: BaseException) -> Unanswered:
     )
 
 
-def left_if_late(context: Context, table: TablePath) -> Callable[[BaseException], PaimarkError | None]:
-    """For `undone_on_failure`, when a claim records what was begun: it may also be out of reach by now."""
-    return lambda error: (
-        left_as_it_is(table, error) if may_come_late(context, error) else table_gone(context, table)
-    )
+@contextmanager
+def undone_on_failure(
+    context: Context,
+    table: TablePath,
+    undo: Callable[[BaseException], None],
+    leaves: Callable[[BaseException], PaimarkError | None] = lambda error: None,
+    left: Callable[[str, BaseException | None], PaimarkError] | None = None,
+) -> Iterator[None]:
+    """Undo a half-made operation after any error. Nothing is undone while one of its requests may come late,
+    or if its table is gone: then the error says what is left, as when the undo fails.
+
+    `leaves` returns the error to raise instead if nothing may be undone for another reason. `left` makes the
+    error, by the reason and what failed, of an operation that `recover` does not know.
+    """
+    try:
+        yield
+    # Errors of every class: a progress callback may fail too, and half-made files must not stay.
+    except (Exception, KeyboardInterrupt) as error:
+        why = str(error) or "Interrupted"
+        if context.late.may_follow(error):
+            raise (left_as_it_is(table, error) if left is None else left(why, error)) from error
+        if (gone := table_gone(context, table)) is not None:
+            raise (gone if left is None else left(gone.message.partition(":")[0], None)) from error
+        if (instead := leaves(error)) is not None:
+            raise instead from error
+        try:
+            with to_the_end():
+                undo(error)
+        except PaimarkError as failed:
+            if left is None:
+                raise not_undone(table, why, failed) from error
+            both = why if failed.message == why else f"{why}, and {failed.message}"
+            raise left(both, failed) from error
+        raise
 
 
 def describe_wait(
@@ -61,11 +83,8 @@ def describe_wait(
     signs = _signs_of_claims(table, claims)
     if interrupted is not None and interrupted.steps:
         signs += _signs_of_change(table, interrupted)
-    if not signs or context.late_for <= 0:
-        return []
-    last = max(written_at(context.files, signs).values(), default=0)
-    now, most = context.clock(), _most_ms(context)
-    left = min(most, most - (now - last)) if last else most
+    now = context.clock()
+    left = context.late.left_ms(context.files, signs, now) if signs else 0
     if left <= 0:
         return []
     left = max(left // 1000, 1) * 1000
@@ -88,7 +107,7 @@ def _open(interrupted: JournaledChange | None) -> str:
 def wait_for_change(hold: Hold, progress: Progress) -> None:
     """Before an interrupted change is recovered: wait until none of its process's requests can arrive."""
     table, last = hold.table, len(hold.journaled.entries)
-    if hold.context.late_for <= 0:
+    if not hold.context.late.may_come:
         return
     now = table.journal_step(hold.journal.token, last)
     _wait(hold, now, _signs_of_change(table, hold.journaled), hold.journal.action, progress)
@@ -97,7 +116,7 @@ def wait_for_change(hold: Hold, progress: Progress) -> None:
 
 def wait_for_claims(hold: Hold, claims: Claims, progress: Progress) -> None:
     """Before claims are recovered, under a lock that was just taken: wait in the same way."""
-    if hold.context.late_for <= 0:
+    if not hold.context.late.may_come:
         return
     if claims:
         which = f"savepoint {', '.join(str(number) for number, _ in claims)}"
@@ -110,7 +129,7 @@ def note_before_release(hold: Hold) -> None:
 
     If another step is noted already, no note is needed.
     """
-    if hold.context.late_for > 0 and not hold.steps:
+    if hold.context.late.may_come and not hold.steps:
         hold.note(NOT_COMMITTED)
 
 
@@ -131,27 +150,14 @@ def _signs_of_claims(table: TablePath, claims: Claims) -> list[str]:
 
 
 def _wait(hold: Hold, now: str, signs: Collection[str], what: str, progress: Progress) -> None:
-    """Wait until a file that is written now is late enough after the last of the `signs`."""
-    context, most = hold.context, _most_ms(hold.context)
-    written = written_at(context.files, [now, *signs])
-    last = max((written.get(path, 0) for path in signs if path != now), default=0)
-    passed = written.get(now, 0) - last if last else 0
-    until = time.monotonic() + min(most, most - passed) / 1000
+    context = hold.context
+
+    def tell(left: int) -> None:
+        until = clock_time(context.clock() + left).rpartition(" ")[2]
+        progress(Counting(f"waits until {until}, {duration(left)} more: requests of {what} may come late"))
+
     try:
-        while (left := until - time.monotonic()) > 0:
-            check_cancelled()
-            more = 1000 * max(round(left), 1)
-            progress(
-                Counting(
-                    f"waits until {clock_time(context.clock() + more).rpartition(' ')[2]}, "
-                    f"{duration(more)} more: requests of {what} may come late"
-                )
-            )
-            time.sleep(min(left, _LOOK_EVERY))
+        context.late.wait(context.files, now, signs, tell)
     except (KeyboardInterrupt, Cancelled):
         progress(Remark(f"nothing was changed: `paimark recover {hold.table.word}` waits for the rest later"))
         raise
-
-
-def _most_ms(context: Context) -> int:
-    return round(context.late_for * 1000)

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from paimark.core.storage import listening
-from paimark.core.storage.listening import reason, require_listening
+from paimark.core import listening
+from paimark.core.listening import reason, require_listening
 
 
 def test_a_server_that_listens_is_found() -> None:
