@@ -153,7 +153,7 @@ def test_what_main_gets_meanwhile_is_checked_again(
     assert refused(plan) == ["check-fails"]
     plan = planned(context, "merge-branch", table=table, name="fix", check=write(path, counting(6)))
     add(context, table, "$branch_fix", ("a", 7, 70.0))
-    with pytest.raises(Refused, match=about("branch fix", "plan")):
+    with pytest.raises(Refused, match=about("main", table.full_name, "plan")):
         applied(context, plan)
     plan = planned(context, "merge-branch", table=table, name="fix", up_to=3, check=str(path))
     path.write_text(counting(7))

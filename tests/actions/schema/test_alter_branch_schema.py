@@ -175,7 +175,7 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
         ({"add": "`x\N{TAG LATIN SMALL LETTER A}` INT"}, ("U+E0061",)),
         ({"set": "'a\N{ZERO WIDTH SPACE}b' = '1'"}, ("U+200B",)),
         ({"add": "` ` INT"}, ("name", "blank")),
-        ({"add": "`a.b` INT"}, ("name", "dot")),
+        ({"add": "`a.b` INT"}, ("a.b", "dot")),
         ({"add": f"{'x' * 201} INT"}, ("name", "200 bytes")),
         ({"add": "x STRUCT<a: INT>"}, ("columns", "own")),
         ({"add": "x ARRAY<INT>"}, ("columns", "own")),

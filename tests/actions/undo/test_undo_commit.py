@@ -96,7 +96,7 @@ def test_a_fast_forward_of_a_table_without_merges_is_made_again_by_its_rows(
             and planned(with_engine, "merge-branch", table, name="fix").arguments["kind"] == "keyed"
         )
         plan = planned(with_engine, "redo", table)
-        assert about("redo merge-branch", "main", "undone_unmerged.orders").search(plan.headline)
+        assert about("redo merge-branch", "main", table.full_name).search(plan.headline)
         applied(with_engine, plan)
         # What the branch had is merged, and no more.
         assert ids() == [1, 2] and merge().empty

@@ -81,11 +81,8 @@ def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str)
     overwritten = scene.rows()
     assert len(overwritten) == 2 and len(after) == len(before) + 2
     plan = scene.planned("undo")
-    assert about(
-        f"take back insert-overwrite in snapshot {first + 2}",
-        f"give main of {scene.table.full_name}",
-        f"rows of snapshot {first + 1}",
-    ).search(plan.headline)
+    undone, again = f"insert-overwrite in snapshot {first + 2}", f"rows of snapshot {first + 1}"
+    assert about(undone, "main", scene.table.full_name, again).search(plan.headline)
     assert f"in snapshot {first + 2} " in item(plan, "rows-replaced").text
     assert scene.done("undo").undo == f"paimark redo {scene.table.full_name}"
     assert scene.rows() == after
