@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from itertools import combinations
 
 # C0 and C1 controls, DEL, halves of surrogate pairs, line and paragraph separators, bidirectional marks,
@@ -34,13 +35,18 @@ _FEWEST_BOTH = 8
 _BEFORE_DIFFERENCE, _AFTER_DIFFERENCE = 3, 8
 
 
+def plain_text(value: object) -> str:
+    """The value as text; a DECIMAL with all its places, as SQL has it: `0.0000001`, not `1E-7`."""
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+
+
 def clean_text(value: object) -> str:
     """One line without anything that moves a cursor, rings, recolours, copies, reorders or hides.
 
     Tabs and line ends become one space; every other hostile character becomes `\N{REPLACEMENT CHARACTER}`,
     so that a name which hides something does not look like one that does not.
     """
-    text = str(value)
+    text = plain_text(value)
     if text.isprintable() and (text.isascii() or all(map(_is_common, text))):
         return text
     return re.sub(_INVISIBLE, _replacement, text)

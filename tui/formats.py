@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from paimark.core.figures import clock_time, distance, size
-from paimark.core.text import clean_text
+from paimark.core.text import clean_text, plain_text
 
 CellKind = Literal["text", "number", "id", "time", "age", "bytes"]
 
@@ -54,4 +54,4 @@ def whole_text(value: object) -> str:
         from paimark.core.export.json_rows import as_text
 
         return as_text(value)
-    return str(value)
+    return plain_text(value)

@@ -26,6 +26,7 @@ def finished(
         items=done.items,
         undo=undo,
         until=plan.until if undo and not plan.undoes else "",
+        falls_short=done.falls_short,
     )
     record(context, plan, outcome, started, progress, before=done.before, after=done.after)
     return outcome

@@ -246,7 +246,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an action. `message` is one sentence; `result` its facts (`savepoint_id`, ...).
 
     `items` are what is needed next: where the rows from before are, what stays open. `parts` are the
-    outcomes of a change of many.
+    outcomes of a change of many. `falls_short`: others committed meanwhile, and it did less than was planned.
     """
 
     action: str
@@ -257,6 +257,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     undo: str = ""
     until: str = ""
     parts: tuple[Outcome, ...] = ()
+    falls_short: bool = False
 
     @property
     def lines(self) -> tuple[Item, ...]:
@@ -267,7 +268,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Done(NamedTuple):
     """What is so once a plan is applied: `message` is one sentence, `before` and `after` name the references.
 
-    `items` are as in `Outcome`.
+    `items` and `falls_short` are as in `Outcome`.
     """
 
     message: str
@@ -275,6 +276,7 @@ class Done(NamedTuple):
     before: str
     after: str
     items: tuple[Item, ...] = ()
+    falls_short: bool = False
 
 
 def _warns(item: Item) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from paimark.core.text import clean_json, distinct
+from paimark.core.text import clean_json, distinct, plain_text
 
 _encode = msgspec.json.Encoder().encode
 
@@ -67,15 +67,15 @@ def plain(value: Any) -> Any:
         if _is_map(value):
             return [{"key": plain(key), "value": plain(each)} for key, each in value]
         return [plain(each) for each in value]
-    return str(value)
+    return plain_text(value)
 
 
 def as_text(value: object) -> str:
-    """A cell as one text: JSON for lists, structs and maps, base64 for bytes, otherwise `str`."""
+    """A cell as one text: JSON for lists, structs and maps, base64 for bytes, otherwise as in SQL."""
     if isinstance(value, list | tuple | dict | bytes | bytearray):
         value = plain(value)
         return value if isinstance(value, str) else json_text(value)
-    return str(value)
+    return plain_text(value)
 
 
 def _is_map(value: Sequence[object]) -> bool:

@@ -38,6 +38,8 @@ _PLAIN = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
+# Decimals with more places would get an exponent.
+_PLACES = 6
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _NESTED = re.compile(r"(array|map|struct)<(.*)>", re.DOTALL)
 
@@ -195,6 +197,9 @@ def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:
 
 
 def _fits_csv(kind: pa.DataType) -> bool:
+    """Whether Arrow writes it as SQL has it: of decimals with many places it makes `1E-7`."""
+    if pa.types.is_decimal(kind):
+        return bool(kind.scale <= _PLACES)
     return not (pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 

@@ -158,6 +158,7 @@ class _Attempt:
             ),
             undo="" if done is None else done.undo,
             until="" if done is None else done.until,
+            falls_short=done is not None and done.falls_short,
         )
 
     @property

@@ -70,7 +70,7 @@ def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progr
 
 def _name_states(table: TablePath, versions: Versions, needs: TableNeeds) -> None:
     known: dict[tuple[object, ...], NeededState] = {}
-    began = _beginnings(versions)
+    bare = _beginnings(versions) | _expired_beside(versions)
     for version in versions.all:
         key = same_state(version)
         state = known.get(key)
@@ -90,7 +90,7 @@ def _name_states(table: TablePath, versions: Versions, needs: TableNeeds) -> Non
                 changes.is_optional = True
             else:
                 changes.versions.append(version)
-            changes.is_optional &= version.kind == "changelog" or version.path in began
+            changes.is_optional &= version.kind == "changelog" or version.path in bare
 
 
 def _beginnings(versions: Versions) -> set[str]:
@@ -105,6 +105,22 @@ def _beginnings(versions: Versions) -> set[str]:
         if each.kind == "snapshot" and each.schemas.branch is not None:
             first.setdefault(each.schemas, each)
     return {each.path for each in first.values() if same_state(each) in tagged}
+
+
+def _expired_beside(versions: Versions) -> set[str]:
+    """The snapshots that another root expired too: its tag keeps their rows, without their changelog."""
+    roots = {path: root for root in versions.roots for path in (root.snapshots, root.tags)}
+    first: dict[Root, int] = {}
+    tagged: list[tuple[Root, int, tuple[object, ...]]] = []
+    for each in versions.all:
+        root = roots.get(each.path.rpartition("/")[0])
+        if root is not None and each.record is not None:
+            if each.kind == "snapshot":
+                first.setdefault(root, each.record.id)
+            else:
+                tagged.append((root, each.record.id, same_state(each)))
+    gone = {state for root, number, state in tagged if number < first.get(root, 0)}
+    return {each.path for each in versions.all if each.kind == "snapshot" and same_state(each) in gone}
 
 
 def _new_state(needs: TableNeeds, version: StoredVersion, *, keeps_deleted: bool) -> NeededState:

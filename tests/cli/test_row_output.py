@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from paimark.core.arrow_values import cell_value
 from paimark.core.cli.output import Moment, TableRows, fit
 from paimark.core.export.json_rows import JsonRows
-from paimark.core.text import distinct, width_of
+from paimark.core.text import clean_text, distinct, width_of
+from paimark.tui.formats import whole_text
 
 
 def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:
@@ -169,3 +170,9 @@ def test_fitting_widens_nothing_and_meets_the_width_where_it_can(
 def test_times_and_numbers_stay_whole_while_longer_texts_and_heads_can_give_way() -> None:
     assert fit([11, 11, 18, 4], [2, 25, 5, 47], 100) == [11, 25, 18, 40]
     assert fit([11, 11, 18, 4], [2, 25, 5, 47], 70) == [7, 25, 7, 25]
+
+
+def test_a_small_decimal_is_written_with_its_places() -> None:
+    assert as_json(["n"], [[Decimal("1E-7")]]) == [{"n": "0.0000001"}]
+    assert clean_text(Decimal("0E-10")) == "0.0000000000"
+    assert whole_text(Decimal("-1.5E-8")) == "-0.000000015"

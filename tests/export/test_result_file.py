@@ -48,6 +48,17 @@ def test_csv_tells_absent_cells_from_empty_ones_and_nested_ones_are_json(tmp_pat
     assert len(lines) == 5
 
 
+@pytest.mark.parametrize("ending", ["csv", "json"])
+def test_a_decimal_with_many_places_has_no_exponent(tmp_path: Path, ending: str) -> None:
+    small = pa.array([Decimal("0.0000001"), Decimal("0.0000000")], pa.decimal128(10, 7))
+    export(
+        tmp_path / f"out.{ending}",
+        pa.table({"small": small, "all": pa.array([[each] for each in small.to_pylist()])}),
+    )
+    text = (tmp_path / f"out.{ending}").read_text()
+    assert text.count("0.0000001") == text.count("0.0000000") == 2
+
+
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "PARQUET"])
 def test_columnar_files_hold_every_value_with_its_type(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"out.{ending}"

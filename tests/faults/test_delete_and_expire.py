@@ -170,7 +170,7 @@ def scene(request: pytest.FixtureRequest, warehouse: Path) -> LaneData:
 )
 def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
-    for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
+    for when in scene.killed(1 if is_long else 20 if scene.name in SHORT else 0):
         scene.assert_what_stays_is_whole(when)
         scene.recover()
         scene.assert_whole(when)

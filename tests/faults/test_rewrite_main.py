@@ -158,7 +158,7 @@ REWRITINGS: tuple[tuple[Change, ...], ...] = (
     (MERGE, ("undo", {})),
 )
 # More of their kills are tried in every run than of the others', which write the like.
-SHORT = ("merge-branch", "undo")
+SHORT = ("merge-branch",)
 
 
 def chosen_file(scene: LaneData) -> Path:
@@ -257,6 +257,7 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
             planned(scene.context(), name, table=scene.table, **arguments)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sign", long_but(("bucket-0", "manifest", "snapshot"), "snapshot"))
 def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
     mortal: Engine, engine_warehouse: Path, sign: str

@@ -198,6 +198,7 @@ class _BeforeMerge(Wrapped):
         return self.inner.create(path, data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["keyed"], indirect=True)
 def test_a_job_that_commits_during_the_checks_is_merged_with(
     context: Context, table: TablePath, trying: Trying

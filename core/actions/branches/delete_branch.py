@@ -6,14 +6,14 @@ name back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
 import msgspec
 
+from paimark.core.actions.branches.branch_losses import affected, loses_commits, lost_with, reads_now
 from paimark.core.actions.branches.removal import (
     Agreed,
     Late,
@@ -25,7 +25,7 @@ from paimark.core.actions.branches.removal import (
     still_goes,
     unmarked,
 )
-from paimark.core.actions.change import journal, operations
+from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.checks import (
@@ -44,39 +44,19 @@ from paimark.core.actions.garbage.deletion import freed_items, freed_steps
 from paimark.core.actions.garbage.release_pins import drop_files, root_to_delete
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
-from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.plan_wording import (
-    commits_between,
-    end_unknown,
-    engine_of,
-    final,
-    job_of,
-    job_that_writes,
-    name_lost,
-    nothing_lost,
-    otherwise,
-    streaming_readers,
-    unit_in,
-    version_of,
-)
+from paimark.core.actions.plan_wording import end_unknown, nothing_lost, otherwise
 from paimark.core.actions.replace.comparison import savepoints_held_alone
-from paimark.core.actions.roots.root_files import (
-    remove_root,
-    root_files,
-)
+from paimark.core.actions.roots.root_files import remove_root, root_files
 from paimark.core.actions.roots.root_state import RootState, held_by, moving_refusals, state
 from paimark.core.actions.roots.waiting import cleanings_to_stop
 from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
-from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
-from paimark.core.figures import age, counted, some_of
+from paimark.core.errors import NotFound, Refused
+from paimark.core.figures import counted, some_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.commits import only_compacted_since
 from paimark.core.table.layout import MAIN, Root, TablePath
-from paimark.core.table.lineage.forks import Side, find_fork
-from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import (
     all_roots,
     branch_root,
@@ -87,8 +67,6 @@ from paimark.core.table.lineage.main_branch import (
 )
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
-from paimark.core.table.read_tags import is_read_tag, is_stale
-from paimark.core.table.records import Snapshot, point_of
 
 _DELETES = "deletes what only the branch keeps"
 
@@ -103,7 +81,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed, released, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)
-    lost = [] if keeps else _lost(context, root, branch_state)
+    lost = [] if keeps else lost_with(context, root, branch_state)
     retired = retired_name(context, name) if keeps else None
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
@@ -119,7 +97,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *(_retired(name, retired or "") if keeps else lost),
             *end_unknown(context.files, root),
             *affected(context, root, branch_state),
-            *(() if keeps else _reads(context, root)),
+            *(() if keeps else reads_now(context, root)),
             *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
         phrase=name,
@@ -128,7 +106,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed_files=len(freed.files),
         freed_bytes=freed.size,
         undo=table.undo if keeps else "",
-        lasting="" if keeps or _loses_commits(lost) else KEPT,
+        lasting="" if keeps or loses_commits(lost) else KEPT,
     )
 
 
@@ -278,7 +256,7 @@ def as_planned(work: Work) -> tuple[Root, RootState | None]:
     what = f"branch {root.label}"
     require_unmoved(work.table, work.plan, seen(work.context, root, branch_state), what)
     if work.plan.lasting == KEPT:
-        is_kept = not _loses_commits(_lost(work.context, root, branch_state))
+        is_kept = not loses_commits(lost_with(work.context, root, branch_state))
         require_kept(work.plan, f"{what} of {work.table.full_name}", is_kept=is_kept)
     return root, branch_state
 
@@ -381,99 +359,3 @@ def _retired(name: str, retired: str) -> list[Item]:
         Item("loses", f"the name {name}, until it is taken back", "name-gone", is_grave=True, names=(name,)),
         Item("keeps", f"its rows, versions and tags, as branch {retired}"),
     ]
-
-
-def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
-    """The commits that main does not have, and that there is no way back."""
-    no_way = final("--keep retires the branch: that can")
-    if branch_state is None:
-        what = "the branch has no schema: the data files that only it kept stay"
-        return [*_unread(context, root), no_way, Item("keeps", what)]
-    main = main_root(context.files, root.table)
-    head = branch_state.head
-    if head is None:
-        return [name_lost(root.label, "the branch has no commit"), no_way]
-    start = _in_main(context.files, main, root)
-    unit = unit_in(context.files, root)
-    if start is None:
-        text = f"{version_of(head.snapshot, unit)} and all before it: where the branch was made is not known"
-        return [Item("loses", text, "branch-commits-gone", is_grave=True), no_way]
-    commits = commits_between(start, head.snapshot)
-    if commits.number <= 0:
-        return [name_lost(root.label, "main has all its commits"), no_way]
-    if only_compacted_since(Lineage(context.files, root), point_of(start), head.snapshot):
-        return [name_lost(root.label, "main has all its commits but compactions"), no_way]
-    were = "it was" if commits.number == 1 else "they were"
-    text = f"{commits.said('its', unit, context.clock())}: {were} not merged into main"
-    return [commits.item(text, "branch-commits-gone", unit), no_way]
-
-
-def _loses_commits(lost: Sequence[Item]) -> bool:
-    return any(each.kind == "loses" and each.is_grave for each in lost)
-
-
-def _unread(context: Context, root: Root) -> list[Item]:
-    """Commits that no engine reads: left of the branch, or of a job that was open when the branch went."""
-    newest = Lineage(context.files, root).latest()
-    if newest is None:
-        return []
-    count = len(Lineage(context.files, root).snapshot_ids())
-    job = job_of(newest.commit_user) or engine_of(newest.writer_version)
-    text = (
-        f"{counted(count, 'commit')} that nobody reads (newest {age(newest.time_millis, context.clock())}, "
-        f"by {job}). If a job went on after the branch was gone, stop it, and have it write its rows again"
-    )
-    return [Item("loses", text, "unread-commits", is_grave=True, count=count, unit="commits")]
-
-
-def _in_main(files: Files, main: Root, root: Root) -> Snapshot | None:
-    """The newest snapshot of the branch that main has, by a merge or from before the fork; None: unknown."""
-    target, branch = (Side(files, each, ancestors_only=True) for each in (main, root))
-    try:
-        base = base_of(files, target, branch)
-        if base.root == root:
-            return base.state
-        # What it has from others tells nothing of its own commits.
-        fork = find_fork(target, branch).snapshot_id
-        return None if fork is None else branch.record(fork)
-    except (Refused, Corrupt, FileMissing):
-        return None
-
-
-def _jobs(context: Context, root: Root) -> Item:
-    """Who writes to the branch: what it was made with says nothing of its own jobs."""
-    main = Side(context.files, main_root(context.files, root.table))
-    try:
-        made_from = find_fork(main, Side(context.files, root)).snapshot_id or 0
-    except Corrupt:
-        made_from = 0
-    writer = job_that_writes(context.files, root, made_from)
-    if writer is None:
-        return Item("affects", "jobs on it fail, if there are any: readers leave no trace", "stock-unseen")
-    text = (
-        f"stop the jobs on it ({writer.job or writer.engine} wrote {age(writer.time, context.clock())}): "
-        "what one commits that is open then is in no branch, and nobody reads it"
-    )
-    return Item("first", text, "branch-writer-seen", is_grave=True, newest=writer.time)
-
-
-def _reads(context: Context, root: Root) -> Iterator[Item]:
-    """That a statement reads the branch: nothing keeps the branch for it."""
-    lineage = Lineage(context.files, root)
-    names = filter(is_read_tag, lineage.tag_names())
-    with suppress(NotFound):
-        # A read that ends deletes its tag.
-        if any(not is_stale(name, lineage.tag(name), context.clock()) for name in names):
-            yield Item("affects", "a statement reads it now: that fails", "read-now")
-
-
-def affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
-    """Who uses the branch, and which changes can't be taken back without it."""
-    items = []
-    if branch_state is not None:
-        items += [_jobs(context, root), *streaming_readers(context.files, [root])]
-    for entry in operations.undoable(context, root.table):
-        if root.label in entry.turned.needs:
-            what = f"{entry.branch} becoming main" if entry.turned.main else entry.description
-            items.append(Item("loses", f"the way back from {what}", "way-back-gone", is_grave=True))
-    return items

@@ -11,7 +11,8 @@ from typing import Self
 
 import msgspec
 
-from paimark.core.actions.branches.delete_branch import affected, as_planned, branch_refusals, find, seen
+from paimark.core.actions.branches.branch_losses import affected
+from paimark.core.actions.branches.delete_branch import as_planned, branch_refusals, find, seen
 from paimark.core.actions.branches.rename_root import RootMove
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold

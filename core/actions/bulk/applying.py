@@ -115,6 +115,7 @@ class _Run:
             result={"count": len(self._done), **self._freed},
             undo=undo.pop() if len(undo) == 1 else "",
             parts=tuple(self.outcomes),
+            falls_short=any(each.falls_short for each in self.outcomes),
         )
 
     def _message(self) -> str:

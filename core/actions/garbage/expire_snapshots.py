@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Self
 
 import msgspec
@@ -24,50 +22,36 @@ from paimark.core.actions.checks import (
     changelog_refusals,
     feature_refusals,
     fingerprint,
-    integer_argument,
-    newest_options,
     require_kept,
     require_unmoved,
     text_argument,
 )
 from paimark.core.actions.context import Context
 from paimark.core.actions.garbage.deletion import counted_before, freed_items, freed_steps, what_goes
+from paimark.core.actions.garbage.expiry_rules import (
+    consumers_at,
+    first_that_stays,
+    limits,
+    read_rules,
+    smallest_consumer,
+    why_none,
+)
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.plan_wording import consumers_of, final, nothing_lost, otherwise, tags_said
+from paimark.core.actions.plan_wording import final, nothing_lost, otherwise, tags_said
 from paimark.core.actions.roots import guard_tags
-from paimark.core.durations import parse_duration
-from paimark.core.errors import Corrupt, Refused, UsageError
-from paimark.core.figures import MOST_NAMES, counted, minute, moment
-from paimark.core.quoting import shell_line
+from paimark.core.errors import Refused
+from paimark.core.figures import MOST_NAMES, counted, minute
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.read_tags import is_of_read
-from paimark.core.table.records import Consumer, Point, Snapshot, commit_key, point_of
+from paimark.core.table.records import Point, Snapshot, commit_key, point_of
 from paimark.core.text import lowered, whole_number
-
-_FOREVER = 2**31 - 1
-# Snapshots read at once to find their times.
-_AT_ONCE = 64
-# Paimon's own defaults, if the table sets none.
-_MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The snapshots that stay: the newest `at_least` ids, and those of the newest `at_most` that were
-    committed at `since` (epoch ms) or later. Unless `asked` for, the rules are the table's own.
-    """
-
-    at_least: int
-    at_most: int
-    since: int
-    asked: bool = True
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -78,16 +62,16 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     files = context.files
     branch = text_argument(arguments, "branch")
     root = branch_root(files, table, branch)
-    rules = _rules(context, root, arguments)
+    rules = read_rules(context, root, arguments)
     lineage = Lineage(files, root)
     ids = lineage.snapshot_ids()
-    consumers = _consumers(files, root)
-    end = _end(lineage, ids, rules, min(consumers.values(), default=None))
+    consumers = consumers_at(files, root)
+    end = first_that_stays(lineage, ids, rules, min(consumers.values(), default=None))
     gone = ids[: bisect_left(ids, end)]
     where = f"{root.label} of {table.full_name}"
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
     if not gone:
-        held = _why_none(lineage, ids, rules, consumers, context.clock()) if ids else []
+        held = why_none(lineage, ids, rules, consumers, context.clock()) if ids else []
         return Plan(
             headline=f"No snapshot of {where} is to expire.",
             arguments=resolved,
@@ -113,7 +97,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *lost,
             final("The newest rows stay as they are"),
             *(Item("keeps", each) for each in _kept(lineage, gone, ids[-1], end)),
-            *(Item("keeps", each) for each in _limits(lineage, ids, end, rules, consumers, context.clock())),
+            *(Item("keeps", each) for each in limits(lineage, ids, end, rules, consumers, context.clock())),
             *freed_items(table, freed),
         ),
         phrase=root.label if root.branch else "",
@@ -256,30 +240,6 @@ class ExpireSnapshots(Change[ExpireState]):
         return [Step("delete", what, "with the files that only they kept")]
 
 
-def smallest_consumer(files: Files, root: Root) -> int | None:
-    """The first snapshot that a registered reader of this root still has to read. Raises `Corrupt`."""
-    return min(_consumers(files, root).values(), default=None)
-
-
-def _consumers(files: Files, root: Root) -> dict[str, int]:
-    """The next snapshot of each registered reader. Raises `Corrupt`."""
-    names = consumers_of(files, root)
-    paths = [root.consumer(name) for name in names]
-    found = {}
-    for name, path, data in zip(names, paths, files.read_many(paths), strict=True):
-        if data is None:
-            continue
-        try:
-            found[name] = Consumer.from_json(data, path).next_snapshot
-        except Corrupt as error:
-            forget = ["paimark", "reset-consumer", root.table.full_name, "--name", name]
-            raise Corrupt(
-                f"{path} does not say what its consumer reads next",
-                f"`{shell_line(forget)}` forgets it, if its job is gone.",
-            ) from error
-    return found
-
-
 def _raise_earliest(files: Files, root: Root, first: int, newest: int) -> None:
     hinted = whole_number(read_if_there(files, root.earliest_hint) or b"")
     if hinted is None or not first < hinted <= newest:
@@ -315,119 +275,6 @@ def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
             "Nothing was written: make a new plan.",
         )
     return len(gone)
-
-
-def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rules:
-    retain, older = integer_argument(arguments, "retain_last"), text_argument(arguments, "older_than")
-    now = context.clock()
-    if retain is not None and retain < 1:
-        raise UsageError("retain_last is at least 1", "The newest snapshot never expires.")
-    if retain is None and older is None:
-        options = newest_options(context.files, root)
-        at_least = _whole(options, "snapshot.num-retained.min", _MIN_RETAINED)
-        at_most = _whole(options, "snapshot.num-retained.max", _FOREVER)
-        if at_least > at_most:
-            raise Refused(
-                f"The table's options keep at least {at_least} snapshots (snapshot.num-retained.min) "
-                f"and at most {at_most} (snapshot.num-retained.max)",
-                "Give --retain-last, or set one of them anew by ALTER TABLE.",
-            )
-        kept = parse_duration(options.get("snapshot.time-retained", _TIME_RETAINED))
-        return Rules(max(1, at_least), at_most, now - kept, asked=False)
-    since = None if older is None else _time(older, now)
-    if retain is None:
-        return Rules(1, _FOREVER, since or 0)
-    return Rules(retain, _FOREVER, since) if since is not None else Rules(retain, retain, now)
-
-
-def _whole(options: Mapping[str, str], name: str, default: int) -> int:
-    text = options.get(name, str(default))
-    number = whole_number(text)
-    if number is None:
-        raise Refused(f"The table's option {name} is {text!r}, not a number", "Give --retain-last.")
-    return number
-
-
-def _time(text: str, now_ms: int) -> int:
-    """Epoch milliseconds of a date and time (local without a zone), or of a length of time ago."""
-    try:
-        return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        return now_ms - parse_duration(text)
-    except UsageError as error:
-        raise UsageError(
-            f"{text!r} is neither a time nor a length of time", "Write it like 7 d or 2026-05-01 12:00."
-        ) from error
-
-
-def _end(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None) -> int:
-    """The first id that stays. Raises `Corrupt`."""
-    if not ids:
-        return 0
-    latest = ids[-1]
-    free = bisect_left(ids, max(ids[0], latest - rules.at_most + 1))
-    limit = bisect_left(ids, min(latest - rules.at_least + 1, latest))
-    if consumer is not None:
-        limit = min(limit, bisect_left(ids, consumer))
-    position = min(free, limit)
-    while position < limit:
-        some = ids[position : min(position + _AT_ONCE, limit)]
-        older = _how_many_older(lineage, some, rules.since)
-        position += older
-        if older < len(some):
-            break
-    return ids[position]
-
-
-def _how_many_older(lineage: Lineage, ids: Sequence[int], since: int) -> int:
-    """How many of these snapshots, counted from the first, were committed before `since`."""
-    paths = [lineage.root.snapshot(each) for each in ids]
-    for position, (path, data) in enumerate(zip(paths, lineage.files.read_many(paths), strict=True)):
-        if data is not None and Snapshot.from_json(data, path).time_millis >= since:
-            return position
-    return len(ids)
-
-
-def _limits(
-    lineage: Lineage, ids: list[int], end: int, rules: Rules, consumers: Mapping[str, int], now_ms: int
-) -> list[str]:
-    """Why the snapshot `end` and later ones stay, if neither their number nor their time is the reason."""
-    if end > ids[-1] - rules.at_least:
-        return []
-    if end == min(consumers.values(), default=None):
-        readers = [name for name, first in consumers.items() if first == end]
-        consumers_said = "consumer" if len(readers) == 1 else "consumers"
-        reads = "reads" if len(readers) == 1 else "read"
-        return [f"snapshot {end} and later ones: {consumers_said} {', '.join(readers)} still {reads} from it"]
-    committed = lineage.snapshot(end).time_millis
-    if committed <= now_ms:
-        return []
-    return [
-        f"snapshot {end} and later ones: it says that it was committed at {moment(committed)}, which is "
-        "still to come. Expire them by their number, with --retain-last"
-    ]
-
-
-def _why_none(
-    lineage: Lineage, ids: list[int], rules: Rules, consumers: Mapping[str, int], now_ms: int
-) -> list[str]:
-    if rules.at_least >= _FOREVER:
-        return ["every snapshot, by the branch's own options: give --retain-last or --older-than"]
-    held = _limits(lineage, ids, ids[0], rules, consumers, now_ms)
-    return held or [_kept_by(lineage, ids, rules)]
-
-
-def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
-    """Which rule keeps even the oldest snapshot, and how to keep fewer."""
-    by, fewer = ("", "") if rules.asked else (" by the table's options", " (--retain-last N keeps fewer)")
-    if len(ids) == 1:
-        return "the newest snapshot: there is no other"
-    if ids[0] > ids[-1] - rules.at_least:
-        return f"the newest {counted(rules.at_least, 'snapshot')}{by}: there are {len(ids):,}{fewer}"
-    since, oldest = moment(rules.since), moment(lineage.snapshot(ids[0]).time_millis)
-    return f"what was committed since {since}{by}: the oldest is of {oldest}{fewer}"
 
 
 def _lost(lineage: Lineage, to_delete: ToDelete, end: int) -> list[Item]:

@@ -60,6 +60,10 @@ class _Merge(RewriteByBranch):
     def how_it_ended(self, made: Point) -> str:
         """What a person would not expect; empty, or with the punctuation before it."""
 
+    def is_cut_short(self, made: Point) -> bool:
+        """Whether the target has only a part of the branch's commits."""
+        return False
+
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         what = place_of(self.work.files, self.source)
@@ -77,6 +81,7 @@ class _Merge(RewriteByBranch):
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
             items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self.safety else (),
+            falls_short=self.is_cut_short(made),
         )
 
 
@@ -228,9 +233,10 @@ class FastForward(_Merge):
         )
 
     def how_it_ended(self, made: Point) -> str:
-        if made.id >= snapshot_of(self.state.branch_head).id:
-            return ""
-        return f" up to snapshot {made.id}: {self._why_it_ends()}"
+        return f" up to snapshot {made.id}: {self._why_it_ends()}" if self.is_cut_short(made) else ""
+
+    def is_cut_short(self, made: Point) -> bool:
+        return made.id < snapshot_of(self.state.branch_head).id
 
 
 def _as_planned(work: Work) -> Divergence:

@@ -31,7 +31,7 @@ from paimark.core.errors import UsageError
 from paimark.core.figures import counted
 from paimark.core.spark.protocol import Repair, Version
 from paimark.core.table.records import Snapshot, TableSchema
-from paimark.core.text import cut_middle, quoted_if_unclear
+from paimark.core.text import cut_middle, plain_text, quoted_if_unclear
 from paimark.core.working_directory import absolute
 
 # What decides over rows that somebody changed since: one word for all, or a file with a choice for each.
@@ -193,7 +193,7 @@ def _shown(value: object) -> str:
         return str(value).lower()
     if isinstance(value, list | dict):
         value = msgspec.json.encode(value).decode()
-    return cut_middle(quoted_if_unclear(value) if isinstance(value, str) else str(value), _LONGEST)
+    return cut_middle(quoted_if_unclear(value) if isinstance(value, str) else plain_text(value), _LONGEST)
 
 
 @dataclass(frozen=True)

@@ -211,6 +211,7 @@ class Truncate(Change[HistoryEdit]):
             },
             before=f"snapshot {cut.head}",
             after=f"snapshot {reached}",
+            falls_short=reached > cut.keep,
         )
 
     def prospect(self, hold: Hold) -> Item:

@@ -118,7 +118,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if refusals:
             raise Refused(f"{position} of {len(tokens)} done, then: {refusals[0].reason}", refusals[0].hint)
         progress(Remark(step.summary))
-        action(verb).apply(context, step, progress)
+        outcome = action(verb).apply(context, step, progress)
+        if outcome.falls_short:
+            raise Refused(f"{position} of {len(tokens)} done, then: {outcome.message}", "Look at it first.")
     message = f"{plan.table} is at operation {number}: {counted(len(tokens), 'change')} by {verb}"
     result: dict[str, str | int | bool | None] = {"walked": len(tokens)}
     return Outcome(action=ACTION, table=plan.table, message=message, result=result, undo=plan.undo)

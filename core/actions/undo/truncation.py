@@ -174,7 +174,9 @@ class UndoTruncation(Change[Operation]):
         why = f"only in part: {self._in_part(self._last)}"
         stays = (Item("keeps", f"the rest, as branch {cut.archive.label}"),)
         has_rest = root_exists(self.work.files, cut.archive)
-        return done._replace(message=f"{done.message} {why}", items=stays if has_rest else ())
+        return done._replace(
+            message=f"{done.message} {why}", items=stays if has_rest else (), falls_short=True
+        )
 
     def _in_part(self, last: int) -> str:
         if last == self._cut.keep:

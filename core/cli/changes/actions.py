@@ -160,6 +160,8 @@ def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptio
         raise
     narrator.clear()
     _print_outcome(outcome, options)
+    if outcome.falls_short:
+        raise click.exceptions.Exit(1)
 
 
 def _print_outcome(outcome: Outcome, options: GlobalOptions) -> None:

@@ -17,6 +17,7 @@ from paimark.core.statements.questions.blame import Blame, unknown_said
 from paimark.core.statements.questions.history import Change, History, Values, key_values, written_by
 from paimark.core.statements.questions.holders import Holders, sentence
 from paimark.core.statements.questions.when import When, sentences
+from paimark.core.text import plain_text
 from paimark.core.travel.when import Count
 
 # What is printed as JSON, and what for people.
@@ -219,7 +220,7 @@ def _cells(sign: str, rows: tuple[Values, ...]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return str(value) if isinstance(value, str | Decimal) else msgspec.json.encode(value).decode()
+    return plain_text(value) if isinstance(value, str | Decimal) else msgspec.json.encode(value).decode()
 
 
 def _change_row(change: Change) -> tuple[object, ...]:

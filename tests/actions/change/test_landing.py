@@ -10,7 +10,7 @@ import pytest
 from paimark.core.actions.change.change import Landed
 from paimark.core.actions.change.landing import commit_user, find_commit, hold_expiry, release_expiry
 from paimark.core.actions.context import Context
-from paimark.core.actions.garbage.expire_snapshots import smallest_consumer
+from paimark.core.actions.garbage.expiry_rules import smallest_consumer
 from tests.actions.acting import ORDERS, done
 
 TOKEN = 32 * "a"

@@ -149,6 +149,7 @@ def test_a_rollback_past_the_merge_brings_it_back_though_main_moved(with_engine:
     assert prices[2] == next(row["price"] for row in before if row["order_id"] == 2)
 
 
+@pytest.mark.long
 def test_a_narrower_type_is_a_loss_too_and_becomes_wide_again(with_engine: Context) -> None:
     scene = LaneData(with_engine, "drop_narrow")
     scene.alter_by_stock("fix", 1, 2, type="FLOAT")
@@ -199,6 +200,7 @@ def test_an_overwrite_names_what_main_loses_and_is_taken_back(with_engine: Conte
     assert [row for row in scene.rows() if row["order_id"] != 70] == before
 
 
+@pytest.mark.long
 def test_a_branch_is_merged_again_after_main_alone_changed_its_columns(with_engine: Context) -> None:
     scene = LaneData(with_engine, "main_alters")
     expected = {row["order_id"]: {**row, "note": None} for row in scene.rows()}

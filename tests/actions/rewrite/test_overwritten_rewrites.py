@@ -78,6 +78,7 @@ def test_a_merge_ends_before_the_commit_that_is_overwritten(context: Context, or
     (orders / "snapshot/LATEST").write_text("5")
     outcome = applied(overwriting(context, orders, 7, data), plan)
     assert about("snapshot 6", "somebody", "main", "merge again").search(outcome.message)
+    assert outcome.falls_short
     assert (orders / "snapshot/snapshot-7").read_bytes() == data
     assert not (orders / "snapshot/snapshot-8").exists()
     assert verify(context, ORDERS).is_whole

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
 from paimark.core.actions.rollback import truncate
+from paimark.core.cli.changes.actions import carry_out
+from paimark.core.cli.options import GlobalOptions
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.lineage.lineage import Lineage
@@ -47,13 +51,21 @@ def readers(orders: Path) -> list[str]:
     return sorted(each.name for each in (orders / "consumer").glob("*"))
 
 
+def test_a_command_that_others_cut_short_does_not_end_as_done(context: Context, warehouse: Path) -> None:
+    racing = context_on(warehouse, BeforeReplacing(context.files, context, 901))
+    plan = planned(racing, "rollback", to="snapshot.3", truncate=True)
+    with pytest.raises(click.exceptions.Exit) as ended:
+        carry_out(action("rollback"), racing, plan, GlobalOptions(warehouse=str(warehouse), yes=True))
+    assert ended.value.exit_code == 1
+
+
 @pytest.mark.parametrize("rows", [[901], [901, 902]])
 def test_the_hint_follows_whoever_commits_right_before_it_is_replaced(
     context: Context, warehouse: Path, orders: Path, rows: list[int]
 ) -> None:
     racing = context_on(warehouse, BeforeReplacing(context.files, context, *rows))
     outcome = done(racing, "rollback", to="snapshot.3", truncate=True)
-    assert "Somebody committed" in outcome.message
+    assert "Somebody committed" in outcome.message and outcome.falls_short
     newest = 5 + len(rows)
     assert Lineage(context.files, MAIN).snapshot_ids() == [*range(1, newest + 1)]
     assert hint(orders) == newest

@@ -211,6 +211,7 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
         ({"set": "'write-only' = 'yes'"}, ("true", "false", "'yes'")),
         ({"set": "'target-file-size' = '128 megs'"}, ("size", "'128 megs'")),
         ({"set": "'tag.creation-period' = 'weekly'"}, ("daily, hourly, two-hours", "'weekly'")),
+        ({"set": "'scan.fallback-branch' = 'zz'"}, ("shop.orders", "no branch zz")),
         ({"drop": "customer, price, order_id"}, ("order_id", "primary key")),
     ],
 )

@@ -61,7 +61,10 @@ FIX = "$branch_fix"
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("first", ("merge-engine", "first-row")), ("vectors", ("deletion-vectors.enabled", "true"))],
+    [
+        ("first", ("merge-engine", "first-row")),
+        pytest.param("vectors", ("deletion-vectors.enabled", "true"), marks=pytest.mark.long),
+    ],
 )
 def test_a_fast_forward_of_a_table_without_merges_is_made_again_by_its_rows(
     with_engine: Context, name: str, option: tuple[str, str]

@@ -59,6 +59,7 @@ def cleaned(judge: Judge, warehouse: Path, main: str, branch: str) -> None:
         judge.clean_orphans(warehouse, name)
 
 
+@pytest.mark.long
 def test_main_goes_on_along_a_branch_that_it_did_not_leave(
     context: Context, engine_warehouse: Path, judge: Judge
 ) -> None:

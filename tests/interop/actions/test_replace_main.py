@@ -9,6 +9,7 @@ import pytest
 
 from paimark.core.cli.main import run
 from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TablePath
 from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, contents, context_on
 from tests.interop.judge import Judge, JudgeError
@@ -132,6 +133,24 @@ def test_what_stock_expires_on_the_new_main_is_no_loss(judge: Judge, warehouse: 
         [expired] = report.expired
         assert report.is_whole and str(expired).startswith("Snapshot 1 of main")
     assert run(["doctor", "shop.orders", "--warehouse", str(warehouse)]) == 0
+
+
+def test_a_changelog_that_stock_expires_on_the_new_main_is_no_loss(judge: Judge, tmp_path: Path) -> None:
+    """The snapshot at which the archive parts has a tag, which keeps its rows, and not its changelog."""
+    options = {"bucket": "1", "changelog-producer": "input"}
+    judge.create(tmp_path, "shop.k", {"id": "BIGINT NOT NULL"}, keys=["id"], options=options)
+    for number in (0, 1):
+        judge.write(tmp_path, "shop.k", [{"id": number}])
+    act(tmp_path, "create-tag", "shop.k", name="fork")
+    act(tmp_path, "create-branch", "shop.k", name="fix", tag="fork")
+    for root in ("shop.k", "shop.k$branch_fix"):
+        judge.write(tmp_path, root, [{"id": 2}])
+    archive = act(tmp_path, "replace-main-branch", "shop.k", name="fix").result["previous_main"]
+    judge.expire(tmp_path, "shop.k$branch_fix")
+    assert verify(context_on(tmp_path), TablePath("shop", "k")).is_whole
+    assert judge.read(tmp_path, f"shop.k$branch_{archive}", snapshot=2) == [{"id": 0}, {"id": 1}]
+    act(tmp_path, "delete-branch", "shop.k", name=archive)
+    assert verify(context_on(tmp_path), TablePath("shop", "k")).is_whole
 
 
 @pytest.mark.parametrize("table", long_but(TABLES, "shop.orders"))

@@ -32,7 +32,7 @@ SECOND = [*[(key, 1, f"b{key}") for key in range(5, 9)], (5, 2, None)]
 THEIRS: list[tuple[str, list[Any]]] = [("+I", [key, key * 10, None]) for key in range(3, 8)]
 TWO = {"bucket": "2"}
 PARTIAL = {**TWO, "merge-engine": "partial-update"}
-OFTEN = ("dynamic buckets", "sequence group")
+OFTEN = ("sequence group",)
 KINDS: dict[str, dict[str, str]] = {
     "deduplicate": TWO,
     "dynamic buckets": {"dynamic-bucket.target-row-num": "3"},
@@ -167,7 +167,7 @@ def test_a_key_moves_to_another_partition(
     "options",
     [
         pytest.param({"bucket": "-1"}, marks=pytest.mark.long),
-        {"bucket": "2", "bucket-key": "k"},
+        pytest.param({"bucket": "2", "bucket-key": "k"}, marks=pytest.mark.long),
         pytest.param({"bucket": "-1", "deletion-vectors.enabled": "true"}, marks=pytest.mark.long),
         {"bucket": "-1", "row-tracking.enabled": "true"},
     ],
@@ -188,7 +188,9 @@ def test_rows_without_a_key(
     assert of_stock(judge, table) == [[1, 1, "x"]]
 
 
-@pytest.mark.parametrize("keys", [[], ["k", "s"]], ids=["append", "keyed"])
+@pytest.mark.parametrize(
+    "keys", [pytest.param([], id="append", marks=pytest.mark.long), pytest.param(["k", "s"], id="keyed")]
+)
 def test_an_overwrite_replaces_what_it_names(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession, keys: list[str]
 ) -> None:
@@ -247,6 +249,7 @@ def test_readers_of_a_changelog_come_to_the_rows_that_are_there(
     assert as_judged(list(state.values())) == of_stock(judge, table)
 
 
+@pytest.mark.long
 def test_deletes_by_a_column_of_row_kinds(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession
 ) -> None:

@@ -53,12 +53,7 @@ class Kind:
 _KEYED = {"bucket": "2"}
 _VECTORS = {"deletion-vectors.enabled": "true"}
 _TRACKED = {"row-tracking.enabled": "true"}
-OFTEN = (
-    "key",
-    "append",
-    "row tracking with vectors",
-    "partial update that removes",
-)
+OFTEN = ("key", "append", "partial update that removes")
 KINDS = {
     "key": Kind(_KEYED),
     "sequence and partitions": Kind({**_KEYED, "sequence.field": "v"}, ("k", "p"), ("p",)),
@@ -234,6 +229,7 @@ def test_a_zero_within_a_value_gets_its_sign_back(
     assert str(found(judge, engine_warehouse, table)) == before
 
 
+@pytest.mark.long
 def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     """Stock Paimon gives back another time than it was given, and would move it again with each rewriting."""
     table, old = "hostile.old_times", -62_135_596_800_000_000
@@ -284,6 +280,7 @@ def test_rows_without_ids_get_some_before_they_are_changed(
     assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 12)]
 
 
+@pytest.mark.long
 def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     table = "hostile.old_parts"
     end_of(engine, "CREATE DATABASE IF NOT EXISTS hostile")

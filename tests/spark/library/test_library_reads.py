@@ -13,7 +13,7 @@ from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.protocol import Finished
+from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import CallMode, context_for, run_statement
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.catalog import find_table
@@ -54,6 +54,48 @@ def test_char_is_padded_as_spark_pads_it(
     assert found(engine, joined) == [[""], ["y "]]
     told = ask(engine, f"EXPLAIN SELECT * FROM {table}").explained
     assert told.startswith("scan: paimon library (CHAR columns are padded to their length) ")
+
+
+@pytest.mark.parametrize("key", long_but(["", "k"], ""))
+def test_statements_that_change_rows_find_char_as_queries_do(
+    key: str, engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """ORC files hold no blanks, and Spark pads only what a query or a DELETE reads."""
+    table, keys = f"library.changed_chars{key}", [key] if key else []
+    options = {"file.format": "orc", **({"bucket": "1"} if keys else {})}
+    judge.create(
+        engine_warehouse, table, {"k": "CHAR(5)", "c": "CHAR(3)", "n": "INT"}, keys=keys, options=options
+    )
+    judge.put(engine_warehouse, table, [("+I", ["ab   ", "x  ", 1]), ("+I", ["cd   ", "y  ", 2])])
+    source = f"(SELECT k, c FROM {table} WHERE n > 300) s"
+    for change in (
+        f"UPDATE {table} SET n = n + 10 WHERE k = 'ab'",
+        f"UPDATE {table} SET n = n + length(c) * 100",
+        f"MERGE INTO {table} t USING {source} ON t.k = s.k AND s.c = t.c "
+        "WHEN MATCHED AND t.c = 'y' THEN UPDATE SET c = 'z' WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)",
+    ):
+        *_, end = run_statement(context_for(engine), change, call=CallMode(agree=lambda action, plan: None))
+        assert isinstance(end, Finished), end
+    assert found(engine, f"SELECT * FROM {table}") == [["ab   ", "x  ", 311], ["cd   ", "z  ", 302]]
+
+
+def test_texts_inside_columns_are_no_longer_than_they_may_be(engine: Engine, engine_warehouse: Path) -> None:
+    create_table(engine_warehouse, "library.other", pa.schema([("k", pa.int32())]))
+    agreed = CallMode(agree=lambda action, plan: None)
+    table, told = "library.inner_texts", []
+    columns = "s STRUCT<v: VARCHAR(2)>, a ARRAY<VARCHAR(2)>, m MAP<CHAR(2), VARCHAR(2)>"
+    for sql in (
+        f"CREATE TABLE {table} ({columns})",
+        f"INSERT INTO {table} VALUES (named_struct('v', 'ab'), array('ab'), map('a', 'ab'))",
+        f"INSERT INTO {table} VALUES (named_struct('v', 'abc'), NULL, NULL)",
+        f"INSERT INTO {table} VALUES (NULL, array('abc'), NULL)",
+        f"UPDATE {table} SET m = map('a', 'abc')",
+    ):
+        *_, end = run_statement(context_for(engine), sql, call=agreed)
+        assert isinstance(end, Finished | Failed)
+        told.append(end.message.split(" that")[0])
+    assert told[2:] == ["A text is longer than the 2 characters"] * 3
+    assert found(engine, f"SELECT s.v, a[0], m['a '] FROM {table}") == [["ab", "ab", "ab"]]
 
 
 def test_early_days_of_orc_files_are_found(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

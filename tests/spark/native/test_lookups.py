@@ -129,6 +129,7 @@ def test_keys_of_all_types(
         ]
 
 
+@pytest.mark.long
 def test_partitions_older_schemas_and_other_conditions(engine: Engine, engine_warehouse: Path) -> None:
     name = "lookups.evolved"
     schema = pa.schema([*ORDERS, pa.field("part", pa.string(), nullable=False), ("count", pa.int32())])
@@ -225,7 +226,7 @@ def test_rows_without_a_key(engine: Engine, engine_warehouse: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        {"merge-engine": "partial-update"},
+        pytest.param({"merge-engine": "partial-update"}, marks=pytest.mark.long),
         {"merge-engine": "aggregation", "fields.count.aggregate-function": "sum"},
         {"file.format": "avro", "sequence.field": "count"},
     ],

@@ -53,6 +53,7 @@ def test_a_decimal_is_told_with_all_its_digits(
     assert "v 12345678901234567890.30 -> 12345678901234567890.20" in told
 
 
+@pytest.mark.long
 def test_a_row_that_becomes_older_is_written_with_its_table(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def test_rows_with_a_key(engine: Engine, engine_warehouse: Path, judge: Judge, t
     assert rows(t) == [(1, {"z": 9}), *FIRST[1:], (5, None)]
 
 
+@pytest.mark.long
 def test_rows_without_a_key(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     t = made(engine, engine_warehouse, judge, "unkeyed_maps")
     t.do(INSERT)

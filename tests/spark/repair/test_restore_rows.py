@@ -47,6 +47,7 @@ def test_rows_with_a_key_become_what_they_were(
     assert t.rows == FIRST
 
 
+@pytest.mark.long
 def test_a_row_that_several_commits_changed_is_a_conflict(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -121,6 +122,7 @@ def repaired(engine: Engine, engine_warehouse: Path, judge: Judge) -> Repaired:
     return t
 
 
+@pytest.mark.long
 def test_keys_are_values_as_their_columns_have_them_in_wide_tables_too(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

@@ -83,6 +83,7 @@ def test_a_merge_that_is_taken_back_still_counts_as_merged(
     assert ["a", 1, "fixed"] in t.rows
 
 
+@pytest.mark.long
 def test_a_column_that_the_commit_filled_first_is_empty_again(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_column_that_the_commit_filled_first_is_empty_again(
     assert t.rows == [[*each, None, 8 if each[1] == 1 else None] for each in FIRST]
 
 
+@pytest.mark.long
 def test_rows_that_a_commit_only_carried_on_are_not_its_own(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -191,6 +193,7 @@ def test_files_leave_as_they_came(
     assert ["b", 5, "over"] in t.rows and ["b", 3, "three"] not in t.rows
 
 
+@pytest.mark.long
 def test_rows_in_other_files_by_now_are_counted(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     t = Repaired(engine, engine_warehouse, judge, "compacted", **APPEND)
     t.do(INSERT)

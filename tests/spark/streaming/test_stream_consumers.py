@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from paimark.core.actions.garbage.expire_snapshots import smallest_consumer
+from paimark.core.actions.garbage.expiry_rules import smallest_consumer
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, UsageError
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
