@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.actions.change import journal, late_requests
+from paimark.core.actions.change import journal, taking_back
 from paimark.core.actions.change.owner import running
 from paimark.core.actions.context import Context, Counting, Remark
 from paimark.core.actions.registry import action
@@ -117,7 +117,7 @@ def test_a_recovery_that_went_on_is_one(late: Context, orders: Path) -> None:
     die(late, "create-branch", 4, name="b", tag="v2")
     let_an_hour_pass(orders)
     die(late, "recover", 2)
-    assert interrupted_change(late).steps[-1] == late_requests._OVER
+    assert interrupted_change(late).steps[-1] == taking_back._OVER
     assert recovered(late)
 
 

@@ -114,7 +114,8 @@ def test_a_restore_asks_for_what_it_takes_from_readers_whichever_way_it_goes(con
     done(context, "replace-main-branch", name="fix")
     back = planned(context, "restore", to=1)
     assert codes(back) == ["changes-taken-back"] and back.ask.kind == "type"
-    assert about("replace-main-branch and create-tag", "newest first").search(*texts(back, "loses"))
+    [lost] = texts(back, "loses")
+    assert about("replace-main-branch and create-tag", "newest first").search(lost)
     applied(context, back)
     assert planned(context, "restore", to=2).ask.kind == "none"
     forth = planned(context, "restore", to=3)

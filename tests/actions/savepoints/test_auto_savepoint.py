@@ -291,7 +291,8 @@ def test_a_watcher_tells_one_line_a_savepoint_and_stops_when_told(context: Conte
     watcher.start()
     watcher.join(30)
     assert not watcher.is_alive()
-    assert about("snapshot 5", "shop.orders", "savepoint 1").search(*told)
+    [line] = told
+    assert about("snapshot 5", "shop.orders", "savepoint 1").search(line)
 
 
 def test_a_watcher_survives_a_table_that_fails(context: Context, orders: Path) -> None:

@@ -42,7 +42,8 @@ def test_a_tag_of_a_living_snapshot_frees_nothing_and_reads_no_manifest(
         (orders / "manifest" / snapshot.base_manifest_list).unlink()
     plan = planned(context, "delete-tag", name="v2")
     assert (plan.freed_files, plan.refusals) == (0, ())
-    assert about("name only", "main", "snapshot 2").search(*texts(plan, "loses"))
+    [lost] = texts(plan, "loses")
+    assert about("name only", "main", "snapshot 2").search(lost)
     before = contents(orders)
     applied(context, plan)
     assert before.keys() - contents(orders).keys() == {"tag/tag-v2"}
@@ -149,7 +150,8 @@ def test_a_tag_stays_where_a_branch_without_it_parts_from_main(context: Context,
 def test_a_savepoints_tag_is_left_to_delete_savepoint(context: Context, orders: Path) -> None:
     done(context, "create-savepoint")
     plan = planned(context, "delete-tag", name="savepoint.1")
-    assert about("tag savepoint.1", "savepoint").search(*reasons(plan))
+    [reason] = reasons(plan)
+    assert about("tag savepoint.1", "protects", "savepoint").search(reason)
     assert "delete-savepoint shop.orders --id 1" in plan.refusals[0].hint
     with pytest.raises(Refused):
         applied(context, plan)
