@@ -154,7 +154,14 @@ SHORT = (
     "snapshots with every kind of file",
 )
 # Another case of each writes the like.
-LONG = ("savepoint of a snapshot", "savepoint without its tag", "tag of an expired snapshot")
+LONG = (
+    "savepoint of a snapshot",
+    "savepoint without its tag",
+    "tag of an expired snapshot",
+    "tag with every kind of file",
+    "snapshots",
+    "snapshots in partitions",
+)
 
 
 @pytest.fixture

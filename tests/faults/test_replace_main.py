@@ -116,7 +116,14 @@ CASES = (
 # The others differ from these in one step, and the simulation kills them, too.
 SHORT = ("replace", "undo", "alter main", "retire a branch", "rename a branch", "rescue", "truncate")
 # Another case of each writes the like.
-LONG = ("replace by a stock branch", "undo to a branch", "undo of retiring")
+LONG = (
+    "replace by a stock branch",
+    "replace and drop",
+    "delete a branch",
+    "undo to a branch",
+    "undo of retiring",
+    "undo of truncating",
+)
 
 
 @pytest.fixture

@@ -132,6 +132,7 @@ def scene_of(
     return LaneData(warehouse, table, name, arguments)
 
 
+@pytest.mark.long
 def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path, is_long: bool) -> None:
     scene = scene_of(warehouse, "forward", "merge-branch", {"name": "fix"}, both=False)
     before = scene.main()

@@ -175,6 +175,7 @@ def test_rows_come_once_whichever_way_they_went(with_engine: Context, table: Tab
     assert counted(with_engine, table) == counted(with_engine, table, "release")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["orders"], indirect=True)
 def test_a_merge_into_a_branch_is_undone_and_redone_there(with_engine: Context, table: TablePath) -> None:
     main, release = counted(with_engine, table), counted(with_engine, table, "release")

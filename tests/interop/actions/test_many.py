@@ -68,6 +68,7 @@ def tags(context: Context) -> set[str]:
     return set(Lineage(context.files, TABLE.root()).tag_names())
 
 
+@pytest.mark.long
 def test_the_rest_of_many_deletions_is_named_and_can_be_done(judge: Judge, tagged: Path) -> None:
     given = [f"n-{number}" for number in range(1, 5)]
     rows = {name: judge.read(tagged, "shop.t", tag=name) for name in given}

@@ -109,6 +109,7 @@ def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: InThisProc
     assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1, 2]
 
 
+@pytest.mark.long
 def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: InThisProcess, shop: Path) -> None:
     context = context_on(shop)
     done(context, "create-savepoint", LOG, snapshot=2)

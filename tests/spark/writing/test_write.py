@@ -134,6 +134,7 @@ def test_only_partitions_with_rows_that_change_are_written_again(
     assert {"day": "b", "id": 2, "v": 7} in judge.read(engine_warehouse, name)
 
 
+@pytest.mark.long
 def test_all_files_of_a_replaced_partition_go_however_many_manifests_name_them(
     engine: Engine, engine_warehouse: Path
 ) -> None:
@@ -322,7 +323,7 @@ PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", long_but(PARTS, "hour", "text"))
+@pytest.mark.parametrize("kind", long_but(PARTS, "text"))
 def test_partitions_of_every_type_are_replaced_and_no_other(
     engine: Engine, engine_warehouse: Path, kind: str
 ) -> None:
