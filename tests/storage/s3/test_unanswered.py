@@ -57,7 +57,7 @@ def answering(status: int, body: str) -> LocalServer:
     [
         (502, "<html>Bad Gateway</html>"),
         pytest.param(504, "<html>Gateway Time-out</html>", marks=pytest.mark.long),
-        (500, _ERROR.format("InternalError")),
+        pytest.param(500, _ERROR.format("InternalError"), marks=pytest.mark.long),
         # The client sends it again, and the first may still be carried out.
         (503, _ERROR.format("SlowDown")),
     ],
@@ -74,7 +74,7 @@ def test_an_answer_that_leaves_it_open_is_none(status: int, body: str, address: 
 _SLOW = Fault(503, "SlowDown", "Please reduce your request rate.")
 
 
-@pytest.mark.parametrize("acted", [False, True])
+@pytest.mark.parametrize("acted", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.usefixtures("at_once")
 def test_a_store_that_is_overloaded_for_a_while_is_asked_again(acted: bool, address: str) -> None:
     """Of a write that is given up nobody knows anything, and whoever recovers waits a quarter of an hour."""
