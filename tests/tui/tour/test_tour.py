@@ -125,7 +125,7 @@ async def test_each_step_waits_for_what_one_really_does(demo: Path) -> None:
         await console.press("ctrl+r")
         await console.sees("[ Apply ]")
         await console.press("a")
-        await console.sees(about("check no price below zero", "fails", "1 row"))
+        await console.sees(about("check no price below zero", "fails"), "1 row")
         await console.press("escape")
         await console.sees("Tour 5 of 9: a check failed")
         await written(console, "=> 'repair'")
