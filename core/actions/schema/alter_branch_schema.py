@@ -17,7 +17,7 @@ from paimark.core.actions.plan_wording import NEVER, final, job_that_writes
 from paimark.core.actions.roots.root_state import schema_state
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
-from paimark.core.errors import Refused, StatementFailed, UsageError, shortened
+from paimark.core.errors import PaimarkError, Refused, StatementFailed, UsageError, shortened
 from paimark.core.figures import listed
 from paimark.core.redaction import keep_secrets
 from paimark.core.spark.library.schema_check import schema_refusal
@@ -31,6 +31,7 @@ from paimark.core.travel.statements.alters import AlterKind, SchemaChange, read_
 
 ACTION = "alter-branch-schema"
 KINDS: tuple[AlterKind, ...] = get_args(AlterKind)
+_READ_BRANCHES = ("scan.fallback-branch", "scan.primary-branch")
 # What an option may be depends on keys, columns and other options, which Paimon's library knows.
 _ASKED = frozenset({"set", "unset"})
 
@@ -69,6 +70,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal(error.message, error.hint))
     if refusal := _paimons_refusal(context, table, now, change.schema, changes):
         refusals.append(refusal)
+    refusals += _missing_branches(context, table, changes)
     what = f"{root.label} of {table.full_name}"
     described = "; ".join(change.clauses) or "leave it as it is"
     return Plan(
@@ -212,7 +214,19 @@ def _paimons_refusal(
     why = schema_refusal(now, new, context.options)
     if not why:
         return None
-    return Refusal(f"Paimon refuses {table.full_name} with that: {shortened(why)}", "")
+    return Refusal(f"Paimon refuses {table.full_name} with that: {shortened(' '.join(why.split()))}", "")
+
+
+def _missing_branches(
+    context: Context, table: TablePath, changes: tuple[SchemaChange, ...]
+) -> Iterator[Refusal]:
+    """Of options that name a branch from which rows are read: stock opens no table without it."""
+    for each in changes:
+        if each.kind == "set" and each.name in _READ_BRANCHES:
+            try:
+                branch_root(context.files, table, each.value)
+            except PaimarkError as error:
+                yield Refusal(f"{each.name} names a branch that is not there: {error.message}", error.hint)
 
 
 def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:

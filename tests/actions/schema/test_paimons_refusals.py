@@ -45,6 +45,7 @@ def refusals(context: Context, table: str, **changes: str) -> list[str]:
         ("plain", {"set": "'changelog-producer' = 'lookup'"}, "changelog-producer"),
         ("partial", {"set": "'fields.b.aggregate-function' = 'max'"}, "sequence"),
         ("keyed", {"set": "'snapshot.time-retained' = 'a while'"}, "a while"),
+        ("keyed", {"set": "'global-index.external-path' = 'nowhere'"}, "scheme"),
         *(
             pytest.param(*each, marks=pytest.mark.long)
             for each in (

@@ -113,6 +113,7 @@ def test_the_rows_are_given_in_one_way(holders: Paimark) -> None:
     assert "is not one condition" in holders("holders", "held.people", "--where", "id = 1; x").err
 
 
+@pytest.mark.long
 def test_columns_are_those_that_readers_of_each_version_see(holders: Paimark, held: Path) -> None:
     create_table(held, "held.altered", ROWS, primary_keys=["id"], options={"bucket": "1"})
     commit(held, "held.altered", pa.table({"id": [1], "name": ["ann"]}, schema=ROWS))

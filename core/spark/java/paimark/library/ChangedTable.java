@@ -13,7 +13,6 @@ import org.apache.paimon.table.FileStoreTable;
 import org.apache.paimon.table.sink.CommitMessage;
 import org.apache.paimon.types.DataField;
 import org.apache.paimon.types.RowType;
-import org.apache.paimon.types.VarCharType;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
 import org.apache.spark.sql.connector.catalog.SupportsDeleteV2;
@@ -29,7 +28,6 @@ import org.apache.spark.sql.connector.write.RowLevelOperation;
 import org.apache.spark.sql.connector.write.RowLevelOperationBuilder;
 import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import paimark.catalog.KeepsValues;
 
@@ -70,17 +68,11 @@ final class ChangedTable
     @Override
     public Column[] columns() {
         FileStoreTable table = rows.table;
-        org.apache.spark.sql.types.StructType types = SparkTypes.declared(table.rowType());
+        org.apache.spark.sql.types.StructType types = SparkTypes.written(table.rowType());
         List<Column> found = new ArrayList<>();
         for (DataField field : table.rowType().getFields()) {
             boolean isKey = table.primaryKeys().contains(field.name());
             org.apache.spark.sql.types.DataType type = types.apply(field.name()).dataType();
-            int length = field.type() instanceof VarCharType
-                    ? ((VarCharType) field.type()).getLength() : VarCharType.MAX_LENGTH;
-            if (length < VarCharType.MAX_LENGTH) {
-                // So that Spark refuses longer texts.
-                type = DataTypes.createVarcharType(length);
-            }
             String value = defaults.get(field.name());
             found.add(value == null ? Column.create(field.name(), type, !isKey)
                     : Column.create(field.name(), type, !isKey, null, DefaultValues.of(value, type), null));

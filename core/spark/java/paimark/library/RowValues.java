@@ -25,9 +25,20 @@ import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
 import org.apache.spark.unsafe.types.VariantVal;
 
-/** Paimon's rows, arrays and maps as Spark's, without copies: views that point to one value after another. */
+/**
+ * Paimon's rows, arrays and maps as Spark's, without copies: views that point to one value after another.
+ *
+ * <p>A CHAR is padded here: Spark does that where it selects rows, and not where an UPDATE or a MERGE looks for them.
+ */
 final class RowValues {
+    private static final UTF8String BLANK = UTF8String.fromString(" ");
+
     private RowValues() {}
+
+    /** With blanks up to the length of its CHAR. */
+    static UTF8String padded(UTF8String text, int length) {
+        return text.rpad(Math.max(length, text.numChars()), BLANK);
+    }
 
     static UTF8String text(BinaryString text) {
         MemorySegment[] segments = text.getSegments();
@@ -83,7 +94,7 @@ final class RowValues {
         public float getFloat(int i) { return fields.values.getFloat(i); }
         public double getDouble(int i) { return fields.values.getDouble(i); }
         public Decimal getDecimal(int i, int p, int s) { return decimal(fields.values.getDecimal(i, p, s)); }
-        public UTF8String getUTF8String(int i) { return text(fields.values.getString(i)); }
+        public UTF8String getUTF8String(int i) { return fields.text(i); }
         public byte[] getBinary(int i) { return fields.bytes(i); }
         public CalendarInterval getInterval(int i) { throw new UnsupportedOperationException(); }
         public org.apache.spark.unsafe.types.GeographyVal getGeography(int i) { throw new UnsupportedOperationException(); }
@@ -133,7 +144,7 @@ final class RowValues {
         public float getFloat(int i) { return values.getFloat(i); }
         public double getDouble(int i) { return values.getDouble(i); }
         public Decimal getDecimal(int i, int p, int s) { return decimal(values.getDecimal(i, p, s)); }
-        public UTF8String getUTF8String(int i) { return text(values.getString(i)); }
+        public UTF8String getUTF8String(int i) { return fields.text(i); }
         public byte[] getBinary(int i) { return fields.bytes(i); }
         public CalendarInterval getInterval(int i) { throw new UnsupportedOperationException(); }
         public org.apache.spark.unsafe.types.GeographyVal getGeography(int i) { throw new UnsupportedOperationException(); }
@@ -164,7 +175,7 @@ final class RowValues {
 
     /** What differs by Paimon's type. One type is for all elements of an array. */
     private static final class Fields {
-        private static final byte PLAIN = 0, TIMESTAMP = 1, TIME = 2;
+        private static final byte PLAIN = 0, TIMESTAMP = 1, TIME = 2, CHAR = 3;
         final DataType[] types;
         private final byte[] kinds;
         private final int[] precisions;
@@ -184,6 +195,10 @@ final class RowValues {
                     case TIME_WITHOUT_TIME_ZONE:
                         kinds[i] = TIME;
                         break;
+                    case CHAR:
+                        kinds[i] = CHAR;
+                        precisions[i] = DataTypeChecks.getLength(types[i]);
+                        break;
                     default:
                 }
             }
@@ -198,6 +213,11 @@ final class RowValues {
                 case TIME: return values.getInt(i) * 1_000_000L;
                 default: return values.getLong(i);
             }
+        }
+
+        UTF8String text(int i) {
+            UTF8String text = RowValues.text(values.getString(i));
+            return kinds[at(i)] == CHAR ? padded(text, precisions[at(i)]) : text;
         }
 
         byte[] bytes(int i) {

@@ -37,7 +37,6 @@ import org.apache.spark.unsafe.types.VariantVal;
  * 'ab' and 'ab   ' are two keys.
  */
 abstract class RowsForPaimon implements DataGetters {
-    private static final UTF8String BLANK = UTF8String.fromString(" ");
 
     SpecializedGetters values;
     /** The column that these values are in; null for whole rows, whose columns Spark has checked. */
@@ -104,7 +103,7 @@ abstract class RowsForPaimon implements DataGetters {
         UTF8String text = values.getUTF8String(at(i));
         DataType type = type(i);
         if (type.getTypeRoot() == DataTypeRoot.CHAR) {
-            text = text.rpad(Math.max(((CharType) type).getLength(), text.numChars()), BLANK);
+            text = RowValues.padded(text, ((CharType) type).getLength());
         }
         return BinaryString.fromBytes(text.getBytes());
     }

@@ -5,9 +5,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import org.apache.paimon.fs.Path;
+import org.apache.paimon.fs.local.LocalFileIO;
+import org.apache.paimon.options.Options;
 import org.apache.paimon.schema.SchemaManager;
 import org.apache.paimon.schema.SchemaValidation;
 import org.apache.paimon.schema.TableSchema;
+import org.apache.paimon.table.CatalogEnvironment;
+import org.apache.paimon.table.FileStoreTableFactory;
 
 /**
  * A program: prints why Paimon would refuse to open a table with a changed schema, or to change it so; nothing if
@@ -16,6 +21,8 @@ import org.apache.paimon.schema.TableSchema;
  * <p>Standard input is a JSON object with the schemas {@code old} and {@code new}.
  */
 public final class SchemaCheck {
+    private static final Path NOWHERE = new Path("file:/nowhere");
+
     private SchemaCheck() {}
 
     public static void main(String[] none) throws Exception {
@@ -54,6 +61,9 @@ public final class SchemaCheck {
     private static String invalid(TableSchema schema) {
         try {
             SchemaValidation.validateTableSchema(schema);
+            // What an open table needs: it has no files here.
+            FileStoreTableFactory.createWithoutFallbackBranch(LocalFileIO.create(), NOWHERE, schema, new Options(),
+                    CatalogEnvironment.empty()).newSnapshotReader();
             return "";
         } catch (RuntimeException e) {
             return said(e);

@@ -11,6 +11,7 @@ import org.apache.paimon.types.MapType;
 import org.apache.paimon.types.MultisetType;
 import org.apache.paimon.types.RowType;
 import org.apache.paimon.types.TimeType;
+import org.apache.paimon.types.VarCharType;
 import org.apache.paimon.types.VectorType;
 import org.apache.spark.sql.catalyst.util.CharVarcharUtils;
 import org.apache.spark.sql.types.DataType;
@@ -28,9 +29,18 @@ final class SparkTypes {
 
     /** The columns as Spark declares them: CHAR has its length, by which Spark pads what it reads. */
     static StructType declared(RowType row) {
+        return declared(row, false);
+    }
+
+    /** The columns of a table that is written to: VARCHAR has its length too, and Spark refuses longer texts. */
+    static StructType written(RowType row) {
+        return declared(row, true);
+    }
+
+    private static StructType declared(RowType row, boolean isWritten) {
         List<StructField> fields = new ArrayList<>();
         for (DataField field : row.getFields()) {
-            fields.add(new StructField(field.name(), declared(field.type()), true, Metadata.empty()));
+            fields.add(new StructField(field.name(), declared(field.type(), isWritten), true, Metadata.empty()));
         }
         return new StructType(fields.toArray(new StructField[0]));
     }
@@ -57,10 +67,10 @@ final class SparkTypes {
     }
 
     static DataType of(org.apache.paimon.types.DataType type) {
-        return CharVarcharUtils.replaceCharVarcharWithString(declared(type));
+        return CharVarcharUtils.replaceCharVarcharWithString(declared(type, false));
     }
 
-    private static DataType declared(org.apache.paimon.types.DataType type) {
+    private static DataType declared(org.apache.paimon.types.DataType type, boolean isWritten) {
         switch (type.getTypeRoot()) {
             case BOOLEAN: return DataTypes.BooleanType;
             case TINYINT: return DataTypes.ByteType;
@@ -70,7 +80,11 @@ final class SparkTypes {
             case FLOAT: return DataTypes.FloatType;
             case DOUBLE: return DataTypes.DoubleType;
             case CHAR: return DataTypes.createCharType(((CharType) type).getLength());
-            case VARCHAR: return DataTypes.StringType;
+            case VARCHAR: {
+                int length = ((VarCharType) type).getLength();
+                return isWritten && length < VarCharType.MAX_LENGTH
+                        ? DataTypes.createVarcharType(length) : DataTypes.StringType;
+            }
             case BINARY:
             case VARBINARY:
             case BLOB: return DataTypes.BinaryType;
@@ -84,17 +98,17 @@ final class SparkTypes {
             case TIME_WITHOUT_TIME_ZONE:
                 return org.apache.spark.sql.types.TimeType.apply(Math.min(((TimeType) type).getPrecision(), 6));
             case VARIANT: return DataTypes.VariantType;
-            case ARRAY: return DataTypes.createArrayType(declared(((ArrayType) type).getElementType()), true);
-            case VECTOR: return DataTypes.createArrayType(declared(((VectorType) type).getElementType()), true);
+            case ARRAY: return DataTypes.createArrayType(declared(((ArrayType) type).getElementType(), isWritten), true);
+            case VECTOR: return DataTypes.createArrayType(declared(((VectorType) type).getElementType(), isWritten), true);
             case MAP: {
                 MapType map = (MapType) type;
-                return DataTypes.createMapType(declared(map.getKeyType()), declared(map.getValueType()), true);
+                return DataTypes.createMapType(declared(map.getKeyType(), isWritten), declared(map.getValueType(), isWritten), true);
             }
             case MULTISET: {
-                DataType element = declared(((MultisetType) type).getElementType());
+                DataType element = declared(((MultisetType) type).getElementType(), isWritten);
                 return DataTypes.createMapType(element, DataTypes.IntegerType, true);
             }
-            case ROW: return declared((RowType) type);
+            case ROW: return declared((RowType) type, isWritten);
             default: throw new UnsupportedOperationException("Spark has no type for " + type.asSQLString());
         }
     }
