@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_nothing_more_is_written(
     monkeypatch: pytest.MonkeyPatch,
     prepare: Prepare,
     action: str,
-    arguments: dict[str, object],
+    arguments: dict[str, Any],
 ) -> None:
     monkeypatch.setattr(journal, "_clocks", lambda: (passed,))
     passed = 0.0
@@ -105,7 +106,7 @@ def test_nothing_more_is_written(
 
 
 def slept_after(
-    there: Path, write: int, wake: Callable[[], None], action: str, arguments: dict[str, object]
+    there: Path, write: int, wake: Callable[[], None], action: str, arguments: dict[str, Any]
 ) -> bool:
     """Whether the table was still held then."""
     others, left, was_held = context_on(there), dict[str, bytes](), []
