@@ -88,8 +88,8 @@ def test_nothing_more_is_written(
     action: str,
     arguments: dict[str, Any],
 ) -> None:
-    monkeypatch.setattr(journal, "_clocks", lambda: (passed,))
     passed = 0.0
+    monkeypatch.setattr(journal, "_clocks", lambda: (passed,))
     prepare(context_on(warehouse))
     write, is_held, step = 0, True, 1 if is_long else 4
     while is_held:
