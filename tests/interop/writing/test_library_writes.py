@@ -21,6 +21,7 @@ from tests.interop.written import Table, as_judged
 from tests.long import long_but
 from tests.spark.library.session import writes_of
 from tests.table.definition.test_table_kinds import unclassified
+from tests.wording import about
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -289,9 +290,9 @@ def test_rows_for_partitions_with_another_number_of_buckets_are_refused(
     rescaled = text.replace('"bucket": "2"', '"bucket": "3"').replace('"id": 0,', '"id": 1,', 1)
     schema.with_name("schema-1").write_text(rescaled)
     there = table.files()
-    with pytest.raises(Refused, match=r"partitions of d\.t with another number of buckets"):
+    with pytest.raises(Refused, match=about("partitions of d.t", "another number", "buckets")):
         table.write([(1, 9, 9), (3, 1, 1)])
-    with pytest.raises(Refused, match="another number of buckets"):
+    with pytest.raises(Refused, match=about("d.t", "another number", "buckets")):
         table.write([(1, key, 9) for key in range(8)])
     assert table.files() == there
     table.write([(3, k, k) for k in range(8)])

@@ -21,6 +21,7 @@ from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.engine_fixture import in_order, rows
+from tests.wording import about
 
 Fields = list[Any]
 _NOTE = Note('it\'s "right" <b>now</b>', "jane")
@@ -263,7 +264,7 @@ def test_rows_without_ids_get_some_before_they_are_changed(
         judge.put(engine_warehouse, table, [("+I", [key])])
     judge.compact(engine_warehouse, table)
     reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
-    assert "rows without an id" in reason
+    assert about("rows without", "id", "row-tracking.enabled").search(reason)
     context = replace(context_on(engine_warehouse), engine=lambda: engine)
     for key in range(3, 8):
         judge.put(engine_warehouse, table, [("+I", [key])])
