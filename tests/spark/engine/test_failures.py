@@ -60,6 +60,11 @@ from paimark.core.spark.engine.failures import sentences
             "The cluster ended this application while the statement ran",
             "Somebody stopped it there, or its executors failed too often: its logs say which. Run it again.",
         ),
+        (
+            "Spark's Java has no class org.apache.hadoop.io.compress.BrotliCodec",
+            "Spark's Java has no class org.apache.hadoop.io.compress.BrotliCodec",
+            "A table option needs it, as its compression may: --spark-conf spark.jars=FILE brings it.",
+        ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
         ("", "Spark failed without saying why", ""),
     ],
