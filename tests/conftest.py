@@ -88,7 +88,7 @@ def _no_waiting_for_an_expiry() -> Iterator[None]:
 
     def told(seconds: float, progress: Callable[[str], None]) -> None:
         if seconds:
-            progress(f"waiting {seconds:g} s, in case an expiry is deleting now")
+            progress(f"waiting {seconds:g} s for an expiry")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("paimark.core.actions.roots.pin_snapshot.wait_for_expiry", told)

@@ -24,8 +24,8 @@ def test_a_server_that_listens_is_found() -> None:
         ("127.0.0.1", 1, "Connection refused"),
         ("[::1]", 1, "refused|Cannot assign|unreachable|not supported"),
         ("127.0.0.1", 99999, "99999 is no port"),
-        ("a..b", 80, "a..b is no name of a host"),
-        ("x" * 70, 80, "is no name of a host"),
+        ("a..b", 80, r"(?=.*\bhost\b).*a\.\.b"),
+        ("x" * 70, 80, f"(?=.*\\bhost\\b).*{'x' * 70}"),
     ],
 )
 def test_the_reason_is_in_words(host: str, port: int, words: str) -> None:

@@ -26,6 +26,7 @@ from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import open_table
 from tests.spark.engine.test_reads import at
+from tests.wording import about
 
 
 def died(warehouse: Path, pattern: str, name: str, /, **arguments: object) -> None:
@@ -105,7 +106,7 @@ def test_nothing_is_kept_on_a_branch_whose_deletion_died(
     """The recovery goes on deleting, and would take what was made with it."""
     done(context, "create-branch", name="fix", tag="v2")
     died(warehouse, r"STEP-\w+-2$", by, **given)
-    with pytest.raises(Refused, match=r"Branch fix of .* is being deleted"):
+    with pytest.raises(Refused, match=about("branch fix", "shop.orders", "being deleted")):
         done(context, name, ORDERS, branch="fix", **asked)
     assert [name for name, _ in Lineage(context.files, ORDERS.root("fix")).tags()] == ["v2"]
     done(context, "recover")
@@ -153,7 +154,7 @@ def test_a_copy_that_somebody_committed_to_is_not_taken_back(
     rows = rows_of(context, ORDERS.root(copy))
     told: list[str] = []
     applied(context, planned(context, "recover"), told)
-    assert any(f"branch {copy} stays: it has commits or tags that" in each for each in told)
+    assert any(about(f"branch {copy}", "stays", "commits", "tags").search(each) for each in told)
     assert rows_of(context, ORDERS.root(copy)) == rows
     assert planned(context, "recover").empty
 
@@ -196,7 +197,7 @@ def test_damage_that_came_after_an_expiry_died_does_not_hold_the_table(
     before = {path for path in contents(orders) if path.startswith(("bucket", "manifest"))}
     told: list[str] = []
     applied(context, planned(context, "recover"), told)
-    assert any("what is left stays, and `paimark verify shop.orders` names it" in each for each in told)
+    assert any(about("stays", "`paimark verify shop.orders`").search(each) for each in told)
     assert {path for path in contents(orders) if path.startswith(("bucket", "manifest"))} == before
     assert planned(context, "recover").empty
 
@@ -221,7 +222,7 @@ def test_a_main_that_would_be_empty_does_not_come_back(context: Context, orders:
     for each in (orders / f"branch/branch-{archive}/snapshot").iterdir():
         each.unlink()
     [refusal] = planned(context, "undo").refusals
-    assert "has no snapshot any more, only tags: shop.orders would be empty" in refusal.reason
+    assert about("no snapshot", "only tags", "shop.orders", "empty").search(refusal.reason)
     assert "VERSION AS OF 'kept'" in refusal.hint
 
 
@@ -290,7 +291,7 @@ def test_a_tag_of_what_was_main_until_just_then_goes_from_where_a_replacement_co
         assert len(tagged()) > 1
 
     files = Meanwhile(context.files, "tag-late", replaced)
-    with pytest.raises(Refused, match=r"became main of .* just then"):
+    with pytest.raises(Refused, match=about("became main", "shop.orders")):
         done(context_on(warehouse, files), "create-tag", ORDERS, name="late", snapshot=1)
     assert tagged() == []
     assert verify(context, ORDERS).problems == ()
@@ -312,7 +313,7 @@ def test_a_branch_without_a_readable_name_does_not_keep_what_is_taken_back(
             # A tag is looked for in all roots after it was made, which stops it.
             raise Refused("No longer allowed to write")
 
-    with pytest.raises((Corrupt, Refused), match=r"can't be read|No longer"):
+    with pytest.raises((Corrupt, Refused), match=r"\bread\b|No longer allowed"):
         done(context_on(warehouse, Meanwhile(context.files, f"tag-{tag}", stopped)), name, ORDERS, **asked)
     unreadable.rmdir()
     assert not (orders / f"tag/tag-{tag}").exists()
@@ -336,7 +337,7 @@ def test_nothing_is_kept_on_a_branch_that_was_deleted_just_before_its_tag(
         (orders / f"branch/branch-fix/tag/tag-{tag}").write_bytes(kept)
 
     files = Meanwhile(context.files, f"branch-fix/tag/tag-{tag}", deleted)
-    with pytest.raises(Refused, match="was deleted just then"):
+    with pytest.raises(Refused, match=about("branch fix", "deleted")):
         done(context_on(warehouse, files), name, ORDERS, branch="fix", **asked)
     # Empty directories would be taken for a branch.
     assert not (orders / "branch/branch-fix").exists()
@@ -381,7 +382,7 @@ def test_a_tag_that_somebody_deletes_while_it_is_made_leaves_no_pin(
         require_held(*arguments)
 
     monkeypatch.setattr("paimark.core.actions.roots.shared_snapshots.require_held", beside_a_deletion)
-    with pytest.raises(Refused, match="Somebody deleted tag old"):
+    with pytest.raises(Refused, match=about("somebody", "tag old")):
         done(context, "create-tag", name="old", branch="fix", snapshot=2)
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
 
@@ -446,7 +447,7 @@ def test_main_that_went_on_past_a_fast_forward_that_died_gets_nothing_twice(
     died(warehouse, at, "merge-branch", name="fix")
     rows = gone_on_and_expired(context, orders)
     if "STEP" not in at:
-        with pytest.raises(Refused, match="It is no longer known whether"):
+        with pytest.raises(Refused, match=about("known", "committed", "shop.orders")):
             done(context, "recover")
         assert main_rows(context) == rows
         done(context, "recover", assume="committed")
@@ -499,7 +500,7 @@ def test_nothing_is_merged_twice_after_a_fast_forward_that_expired_half_way(
     died(warehouse, r"orders/snapshot/snapshot-6$", "merge-branch", name="ahead")
     rows = gone_on_and_expired(context, orders)
     done(context, "recover", assume="committed")
-    with pytest.raises(Refused, match=r"How far branch ahead is merged .* can't be told"):
+    with pytest.raises(Refused, match=about("how far", "branch ahead", "merged")):
         planned(context, "merge-branch", name="ahead")
     assert has_gone_on_whole(context, orders, rows)
 
@@ -517,7 +518,7 @@ def test_a_merge_that_expired_before_its_recovery_is_told_of_without_a_tag(
     record_merge(context, divergence, merged)
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]
     # What of the branch main has is known, and what main changed since is not.
-    with pytest.raises(Refused, match="made by the last merge, is gone"):
+    with pytest.raises(Refused, match=about("last merge", "gone")):
         planned(context, "merge-branch", name="fix")
 
 
@@ -529,7 +530,7 @@ def test_main_that_went_on_past_an_undone_truncation_gets_nothing_twice(
     died(warehouse, r"orders/snapshot/LATEST$" if is_noted else r"orders/snapshot/snapshot-4$", "undo")
     rows = gone_on_and_expired(context, orders)
     if not is_noted:
-        with pytest.raises(Refused, match="It is no longer known whether"):
+        with pytest.raises(Refused, match=about("known", "committed", "shop.orders")):
             done(context, "recover")
         done(context, "recover", assume="not-committed")
     else:
@@ -549,7 +550,7 @@ def test_main_that_went_on_half_cut_and_expired_past_the_cut_stays_as_it_is(
     assert planned(context, "recover").empty
     [archive] = branch_names(context.files, ORDERS)
     # Main may have any of it, and rows would come twice.
-    with pytest.raises(Refused, match="made by the last merge, is gone"):
+    with pytest.raises(Refused, match=about("last merge", "gone")):
         planned(context, "merge-branch", name=archive)
     assert has_gone_on_whole(context, orders, rows)
 

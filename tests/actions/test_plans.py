@@ -36,6 +36,7 @@ from tests.actions.acting import (
 )
 from tests.actions.declared.catalogue import ARGUMENTS
 from tests.faults.fault_files import Death, FaultFiles
+from tests.wording import about
 
 REPLACE = "replace-main-branch"
 # These remove no file: they need Spark, and replace rows.
@@ -82,7 +83,7 @@ def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse
     at_hand(context, name)
     watched = context_on(warehouse, NoWrites(context.files), read_only=True)
     refused = action(name).plan(watched, ORDERS, ARGUMENTS[name])
-    assert refused.refusals[0].reason == "Nothing is changed in read-only mode"
+    assert about("nothing", "read-only").search(refused.refusals[0].reason)
     with pytest.raises(Refused, match="read-only"):
         applied(watched, refused)
     allowed = plan_of(context, name)
@@ -146,7 +147,7 @@ def test_the_outcome_names_the_same_way_back_as_the_plan(context: Context, name:
     assert (outcome.undo, outcome.until) == ("" if plan.empty else plan.undo, plan.until)
     if plan.take_back.how == "never":
         assert plan.empty or item(plan, "final").is_grave
-        assert ("can't be taken back" in outcome.message) != plan.empty
+        assert bool(about("can't", "taken back").search(outcome.message)) != plan.empty
     else:
         assert "final" not in codes(plan)
         assert texts(plan, "undo") == texts(outcome, "undo") == [plan.undo]
@@ -170,7 +171,7 @@ def test_who_takes_something_back_may_redo_it_and_is_asked_only_for_a_loss(
     assert (plan.ask.phrase, plan.take_back.how) == (phrase, "redo")
     outcome = applied(context, plan)
     assert outcome.undo == "paimark redo shop.orders"
-    assert "can't be taken back" not in outcome.message
+    assert not about("can't", "taken back").search(outcome.message)
 
 
 def killed(context: Context) -> Plan:
@@ -250,7 +251,7 @@ def test_a_table_that_is_gone_since_the_plan_is_the_reason(
     plan = plan_of(context, name)
     shutil.rmtree(orders)
     before = contents(warehouse)
-    with pytest.raises(NotFound, match=r"There is no table shop\.orders"):
+    with pytest.raises(NotFound, match=about("no table shop.orders")):
         applied(context, plan)
     assert contents(warehouse) == before and not orders.exists()
 
@@ -261,7 +262,7 @@ def test_a_warehouse_that_is_gone_since_the_plan_is_the_reason(
 ) -> None:
     plan = plan_of(context, name)
     warehouse.rename(warehouse.with_name("elsewhere"))
-    with pytest.raises(NotFound, match="There is no warehouse at"):
+    with pytest.raises(NotFound, match=about("no warehouse", warehouse)):
         applied(context, plan)
     assert not warehouse.exists()
 

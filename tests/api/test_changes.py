@@ -12,6 +12,7 @@ import paimark
 from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
 from tests.actions.acting import contents
 from tests.paimon import create_table, open_table, read_rows
+from tests.wording import about
 
 # No engine expires anything here.
 OPTIONS = {VERIFY_WAIT_OPTION: "1 ms"}
@@ -123,7 +124,7 @@ def test_a_plan_writes_nothing_and_is_applied_later(warehouse: Path, orders: pai
     assert orders.tags() == []
     plan = orders.plan("create-savepoint")
     assert isinstance(orders.apply(plan), paimark.SavepointCreated)
-    with pytest.raises(paimark.Refused, match="was made since: by this plan"):
+    with pytest.raises(paimark.Refused, match=about("savepoint 1", "made since", "plan")):
         orders.apply(plan)
     assert len(orders.savepoints()) == 1
 
@@ -152,12 +153,12 @@ def test_a_plan_that_is_refused_says_why_and_can_not_be_applied(orders: paimark.
 def test_a_hint_speaks_of_arguments_and_methods(orders: paimark.Table) -> None:
     with pytest.raises(paimark.Refused) as refused:
         orders.create_tag(name="x", retain="0 d")
-    assert refused.value.hint == "Leave retain out."
+    assert about("retain").search(refused.value.hint)
 
 
 def test_a_plan_of_another_table_is_refused(warehouse: Path, orders: paimark.Table) -> None:
     plan = orders.plan("create-tag", name="now")
-    with pytest.raises(paimark.UsageError, match=r"for shop\.orders, and this is shop\.events"):
+    with pytest.raises(paimark.UsageError, match=about("shop.orders", "shop.events")):
         paimark.open(warehouse).table("shop.events").apply(plan)
 
 
@@ -177,22 +178,22 @@ def test_nothing_is_changed_in_read_only_mode(
 
 
 @pytest.mark.parametrize(
-    ("action", "arguments", "words"),
+    ("action", "arguments", "terms"),
     [
-        ("delete-tag", {"nam": "v2"}, "delete-tag has no argument nam"),
-        ("delete-tag", {}, "delete-tag needs name"),
-        ("delete-savepoint", {"id": "1"}, "id of delete-savepoint is a whole number, not '1'"),
-        ("delete-savepoint", {"id": True}, "id of delete-savepoint is a whole number, not True"),
-        ("create-tag", {"name": 5}, "name of create-tag is a text, not 5"),
-        ("replace-main-branch", {"name": "fix", "layout": ""}, "layout of replace-main-branch is empty"),
-        ("delete-branch", {"name": "b", "keep": 1}, "keep of delete-branch is true or false, not 1"),
-        ("delete_tag", {"name": "v2"}, "There is no action delete_tag"),
+        ("delete-tag", {"nam": "v2"}, ("delete-tag", "no argument nam")),
+        ("delete-tag", {}, ("delete-tag", "name")),
+        ("delete-savepoint", {"id": "1"}, ("id of delete-savepoint", "whole number", "'1'")),
+        ("delete-savepoint", {"id": True}, ("id of delete-savepoint", "whole number", "True")),
+        ("create-tag", {"name": 5}, ("name of create-tag", "text", "5")),
+        ("replace-main-branch", {"name": "fix", "layout": ""}, ("layout of replace-main-branch", "empty")),
+        ("delete-branch", {"name": "b", "keep": 1}, ("keep of delete-branch", "true", "false", "1")),
+        ("delete_tag", {"name": "v2"}, ("no action delete_tag",)),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(
-    orders: paimark.Table, action: str, arguments: dict[str, object], words: str
+    orders: paimark.Table, action: str, arguments: dict[str, object], terms: tuple[str, ...]
 ) -> None:
-    with pytest.raises(paimark.UsageError, match=words):
+    with pytest.raises(paimark.UsageError, match=about(*terms)):
         orders.plan(action, **arguments)
 
 

@@ -12,6 +12,7 @@ import pytest
 from paimark.core.config import Flags, load_settings, read_only_environment
 from paimark.core.errors import UsageError
 from tests.cli.command import Paimark
+from tests.wording import about
 
 CONFIG = """
 default_context = "lab"
@@ -98,32 +99,32 @@ def test_an_unknown_context_suggests_the_near_one(tmp_path: Path, environment: d
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("default_context = = 1", "line 1"),
-        ("[contexts.lab]\nwarehouse = 5", "'warehouse' in [contexts.lab] must be a text in quotes"),
-        ("[contexts.lab]\nwarehouse = 'x'\nwharehouse = 'y'", "[contexts.lab] has an option 'wharehouse'"),
-        ("[contexts.lab]\nread_only = true", "[contexts.lab] lacks the option 'warehouse'"),
-        ("[contexts]\nlab = 'x'", "[contexts.lab] must be a table"),
-        ("[contexts.lab]\nwarehouse = 'x'\nread_only = 'yes'", "must be true or false"),
-        ("[contexts.lab]\nwarehouse = 'x'\noptions = { a = 5 }", 'must be like { "name"'),
-        ("default_contxt = 'x'", "it has an option 'default_contxt'"),
-        ("mouse = 'on'", "'mouse' in it must be true or false"),
-        ("[keys]\n'act.tag' = 5", "'keys' in it must be a table of lines"),
-        ("[command]\nkey = 'f6'", "begin with [[command]], in two brackets"),
+        ("default_context = = 1", ("line 1",)),
+        ("[contexts.lab]\nwarehouse = 5", ("'warehouse'", "[contexts.lab]", "text")),
+        ("[contexts.lab]\nwarehouse = 'x'\nwharehouse = 'y'", ("[contexts.lab]", "'wharehouse'")),
+        ("[contexts.lab]\nread_only = true", ("[contexts.lab]", "lacks", "'warehouse'")),
+        ("[contexts]\nlab = 'x'", ("[contexts.lab]", "table")),
+        ("[contexts.lab]\nwarehouse = 'x'\nread_only = 'yes'", ("'read_only'", "true", "false")),
+        ("[contexts.lab]\nwarehouse = 'x'\noptions = { a = 5 }", ("'options'", '{ "name"')),
+        ("default_contxt = 'x'", ("'default_contxt'",)),
+        ("mouse = 'on'", ("'mouse'", "true", "false")),
+        ("[keys]\n'act.tag' = 5", ("'keys'", "table")),
+        ("[command]\nkey = 'f6'", ("[[command]]", "brackets")),
         (
             "[[command]]\nkey = 'f6'\nrun = 'a'\n[[command]]\nkey = 'f7'",
-            "[[command]] number 2 lacks the option 'run'",
+            ("[[command]]", "2", "lacks", "'run'"),
         ),
-        ("[[command]]\nkey = 'f6'\nrun = 5", "or a list of them"),
+        ("[[command]]\nkey = 'f6'\nrun = 5", ("'run'", "list")),
     ],
 )
 def test_a_fault_in_the_file_is_one_sentence_with_its_path(
-    tmp_path: Path, environment: dict[str, str], text: str, fault: str
+    tmp_path: Path, environment: dict[str, str], text: str, fault: tuple[str, ...]
 ) -> None:
     path = write_config(tmp_path, text)
     with pytest.raises(UsageError) as refused:
         load_settings(Flags(warehouse="/lake"), environment)
     assert str(path) in refused.value.message
-    assert fault in refused.value.message
+    assert about(*fault).search(refused.value.message)
 
 
 def test_a_file_that_is_not_text_is_said_so(tmp_path: Path, environment: dict[str, str]) -> None:
@@ -196,7 +197,7 @@ def test_a_config_file_that_no_config_can_be_is_refused(
     tmp_path: Path, environment: dict[str, str], text: str
 ) -> None:
     write_config(tmp_path, text)
-    with pytest.raises(UsageError, match=r"config\.toml is not as expected"):
+    with pytest.raises(UsageError, match=about("config.toml", "expected")):
         load_settings(Flags(warehouse="/lake"), environment)
 
 
@@ -205,9 +206,9 @@ def test_a_config_file_that_no_config_can_be_is_refused(
 )
 def test_a_variable_that_is_meant_for_another_is_refused(name: str) -> None:
     """Who sets the first one believes that nothing can be changed."""
-    with pytest.raises(UsageError, match=f"There is no variable {name}") as told:
+    with pytest.raises(UsageError, match=about(f"no variable {name}")) as told:
         load_settings(Flags(warehouse="/w"), {name: "1", "XDG_CONFIG_HOME": "/nowhere"})
-    assert "Did you mean PAIMARK_" in told.value.hint
+    assert "PAIMARK_" in told.value.hint
 
 
 def test_a_variable_for_one_of_several_warehouses_is_the_users_own() -> None:
@@ -215,9 +216,9 @@ def test_a_variable_for_one_of_several_warehouses_is_the_users_own() -> None:
     own = {"PAIMARK_WAREHOUSE_PROD": "/prod", "XDG_CONFIG_HOME": "/nowhere"}
     assert load_settings(Flags(warehouse="/w"), own).warehouse == "/w"
     assert load_settings(Flags(), own | {"PAIMARK_WAREHOUSE": "/lab"}).warehouse == "/lab"
-    with pytest.raises(UsageError, match="There is no variable PAIMARK_WAREHOUSE_PROD"):
+    with pytest.raises(UsageError, match=about("no variable PAIMARK_WAREHOUSE_PROD")):
         load_settings(Flags(), own)
-    with pytest.raises(UsageError, match="There is no variable PAIMARK_READ_ONLY_X"):
+    with pytest.raises(UsageError, match=about("no variable PAIMARK_READ_ONLY_X")):
         load_settings(Flags(warehouse="/w"), own | {"PAIMARK_READ_ONLY_X": "1"})
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.command import PROGRAM, CommandResult, bare_environment
+from tests.wording import about
 
 
 def in_deleted_directory(tmp_path: Path, *words: str | Path, **environment: str) -> CommandResult:
@@ -35,7 +37,7 @@ def in_deleted_directory(tmp_path: Path, *words: str | Path, **environment: str)
 def test_a_relative_path_is_refused_by_name(tmp_path: Path, words: tuple[str, ...]) -> None:
     ran = in_deleted_directory(tmp_path, *words)
     assert (ran.code, ran.out) == (2, "")
-    assert "can't be found from here: the working directory was deleted" in ran.err
+    assert about("working directory", "deleted").search(ran.err)
 
 
 def test_what_needs_no_working_directory_works(tmp_path: Path, warehouse: Path) -> None:
@@ -51,4 +53,4 @@ def test_a_statement_runs_in_a_deleted_directory_and_without_a_home(tmp_path: Pa
     text = "SELECT count(*) AS n FROM shop.orders; SELECT 2 AS n"
     ran = in_deleted_directory(tmp_path, "sql", text, "--warehouse", warehouse, "--output", "json", **places)
     assert (ran.code, ran.rows) == (0, [[{"n": 8}], [{"n": 2}]]), ran.err
-    assert ran.err.count("engine.log can't be written: Not a directory. The engine's log is ") == 1
+    assert len(re.findall("engine[.]log .*Not a directory", ran.err)) == 1

@@ -103,9 +103,9 @@ def test_a_context_says_where_to_begin_and_a_word_goes_before_it() -> None:
 @pytest.mark.parametrize(
     ("place", "sentence", "code"),
     [
-        ("shop.ordrs", "There is no table shop.ordrs", 1),
-        ("nope.orders", "There is no database nope", 1),
-        ("shop.orders:fix", "shop.orders has no branch fix", 1),
+        ("shop.ordrs", "no table shop.ordrs", 1),
+        ("nope.orders", "no database nope", 1),
+        ("shop.orders:fix", "no branch fix", 1),
         ("shop.orders@savepoint.7", "savepoint.7", 1),
     ],
 )

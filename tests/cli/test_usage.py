@@ -19,6 +19,7 @@ from paimark.core.cli.root import root
 from paimark.core.errors import UsageError
 from paimark.core.storage.known_options import require_known
 from tests.cli.command import PROGRAM, Paimark, bare_environment, loaded_modules, on_terminal, program
+from tests.wording import about
 
 HEAVY = {"pyarrow", "pandas", "numpy", "polars", "pypaimon", "pyspark", "textual", "fsspec", "sqlglot"}
 
@@ -36,11 +37,11 @@ def test_global_options_work_before_and_after_the_command(paimark: Paimark, ware
 @pytest.mark.parametrize(
     ("option", "hint"),
     [
-        ("s3.endpont", "Did you mean s3.endpoint?"),
-        ("lock.enable", "Did you mean lock.enabled?"),
-        ("paimark.verify_wait", "Did you mean paimark.verify-wait?"),
-        ("spark.driver.memory", "Spark's settings are given by --spark-conf, or spark_conf of a context."),
-        ("bucket", "options of a table belong in its schema"),
+        ("s3.endpont", "s3.endpoint?"),
+        ("lock.enable", "lock.enabled?"),
+        ("paimark.verify_wait", "paimark.verify-wait?"),
+        ("spark.driver.memory", "--spark-conf, or spark_conf"),
+        ("bucket", "schema"),
     ],
 )
 def test_an_option_that_nobody_obeys_is_refused_by_name(
@@ -56,17 +57,17 @@ def test_an_option_that_nobody_obeys_is_refused_by_name(
         ("tables", "--context", "lab"),
     ):
         ran = paimark(*words)
-        assert ran.code == 2 and f"There is no storage or catalog option {option}" in ran.err
+        assert ran.code == 2 and f"option {option}" in ran.err
         assert hint in ran.err
-    with pytest.raises(UsageError, match="no storage or catalog option"):
+    with pytest.raises(UsageError, match=about("no", f"option {option}")):
         open_warehouse(warehouse, options={option: "x"})
 
 
 def test_the_console_refuses_such_an_option_too(warehouse: Path) -> None:
     ran = on_terminal(warehouse, "--option", "s3.endpont=x")
-    assert ran.code == 2 and "There is no storage or catalog option s3.endpont" in ran.out
+    assert ran.code == 2 and about("no", "option s3.endpont").search(ran.out)
     ran = on_terminal(warehouse, "--option", "s3.path.style.access=maybe")
-    assert ran.code == 2 and "s3.path.style.access is true or false, not maybe" in ran.out
+    assert ran.code == 2 and about("s3.path.style.access", "true", "false", "maybe").search(ran.out)
 
 
 def test_options_of_stores_pass(warehouse: Path) -> None:
@@ -144,7 +145,7 @@ def test_a_blank_value_is_refused_before_the_command_too(paimark: Paimark, optio
 def test_a_pair_without_a_name_is_refused(paimark: Paimark, option: str) -> None:
     for pair in ("=x", " =x", "x", "="):
         ran = paimark("tables", option, pair)
-        assert ran.code == 2 and f"'{option}': it is not of the form key=value" in ran.err
+        assert ran.code == 2 and about(f"'{option}'", "key=value").search(ran.err)
 
 
 def test_the_environment_names_the_warehouse(
@@ -167,36 +168,36 @@ def test_a_context_of_the_config_file_names_the_warehouse(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["savepoint"], 2, "did you mean 'savepoints'"),
-        (["creat-tag", "shop.orders"], 2, "did you mean 'create-tag'"),
-        (["snapshots"], 2, "TABLE"),
-        (["snapshots", "shop.orders", "--bogus"], 2, "--bogus"),
-        (["snapshots", "shop.orders", "--limit", "0"], 2, "--limit"),
-        (["--read-only", "snapshots", "shop.orders", "--limit"], 2, "`paimark snapshots --help`"),
-        (["snapshots", "shop.orders", "extra"], 2, "extra"),
-        (["tables", "--output", "xml"], 2, "xml"),
-        (["tables", "--option", "nonsense"], 2, "key=value"),
-        (["tables"], 2, "No warehouse was named"),
-        ([], 2, "No warehouse was named"),
-        (["--warehouse", "/nowhere/at/all", "tables"], 1, "There is no warehouse"),
-        (["/nowhere/at/all"], 1, "There is no warehouse"),
-        (["some-lake"], 1, "There is no warehouse"),
-        (["sql"], 2, "There is no statement"),
-        (["sql", "SELECT 1", "-f", "x.sql"], 2, "SQL and --file are both given"),
-        (["sql", "-f", "/nowhere/x.sql"], 1, "There is no file"),
-        (["sql", "-f", "/usr"], 2, "/usr can't be read: Is a directory\n"),
-        (["sql", "-f", sys.executable], 2, "is not text in UTF-8\n  Save it in that encoding."),
-        (["sql", "SELECT 1", "-o", "out.xls"], 2, ".parquet"),
-        (["create-savepoint", "shop.orders", "--snapshot", "x"], 2, "--snapshot"),
-        (["create-tag", "shop.orders"], 2, "--name"),
+        (["savepoint"], 2, ("'savepoints'",)),
+        (["creat-tag", "shop.orders"], 2, ("'create-tag'",)),
+        (["snapshots"], 2, ("TABLE",)),
+        (["snapshots", "shop.orders", "--bogus"], 2, ("--bogus",)),
+        (["snapshots", "shop.orders", "--limit", "0"], 2, ("--limit",)),
+        (["--read-only", "snapshots", "shop.orders", "--limit"], 2, ("`paimark snapshots --help`",)),
+        (["snapshots", "shop.orders", "extra"], 2, ("extra",)),
+        (["tables", "--output", "xml"], 2, ("xml",)),
+        (["tables", "--option", "nonsense"], 2, ("key=value",)),
+        (["tables"], 2, ("no warehouse", "named")),
+        ([], 2, ("no warehouse", "named")),
+        (["--warehouse", "/nowhere/at/all", "tables"], 1, ("no warehouse", "/nowhere/at/all")),
+        (["/nowhere/at/all"], 1, ("no warehouse", "/nowhere/at/all")),
+        (["some-lake"], 1, ("no warehouse", "some-lake")),
+        (["sql"], 2, ("no statement",)),
+        (["sql", "SELECT 1", "-f", "x.sql"], 2, ("SQL", "--file", "both")),
+        (["sql", "-f", "/nowhere/x.sql"], 1, ("no file", "/nowhere/x.sql")),
+        (["sql", "-f", "/usr"], 2, ("/usr", "Is a directory")),
+        (["sql", "-f", sys.executable], 2, (sys.executable, "UTF-8")),
+        (["sql", "SELECT 1", "-o", "out.xls"], 2, (".parquet",)),
+        (["create-savepoint", "shop.orders", "--snapshot", "x"], 2, ("--snapshot",)),
+        (["create-tag", "shop.orders"], 2, ("--name",)),
     ],
 )
 def test_wrong_words_get_their_exit_code_and_a_sentence_on_stderr(
-    paimark: Paimark, words: list[str], code: int, said: str
+    paimark: Paimark, words: list[str], code: int, said: tuple[str, ...]
 ) -> None:
     ran = paimark(*words)
     assert (ran.code, ran.out) == (code, "")
-    assert said in ran.err
+    assert about(*said).search(ran.err)
     assert len(ran.err.splitlines()) <= 2
 
 
@@ -335,7 +336,7 @@ def test_a_stream_that_is_closed_leads_nowhere(closed: str, warehouse: Path, tmp
     words = f'"{PROGRAM}" create-tag shop.orders --name kept --warehouse "{tmp_path / "w"}" {closed}'
     ran = subprocess.run(["sh", "-c", words], env=bare_environment(), capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert "fault of paimark's own" not in ran.stderr
+    assert "Error" not in ran.stderr and "fault" not in ran.stderr
     assert (tmp_path / "w" / "shop.db" / "orders" / "tag" / "tag-kept").read_text().startswith("{")
 
 
@@ -346,10 +347,9 @@ def test_output_that_cannot_be_written_is_said(to: str, reason: str, warehouse: 
     """A list has done nothing all the same."""
     words = f'"{PROGRAM}" tables --warehouse "{warehouse}" {to}'
     ran = subprocess.run(["sh", "-c", words], env=bare_environment(), capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr.splitlines()) == (
-        1,
-        [f"paimark: The output could not be written: {reason}", "  Nothing was changed."],
-    )
+    message, hint = ran.stderr.splitlines()
+    assert ran.returncode == 1 and about("output", "written", reason).search(message)
+    assert about("nothing", "changed").search(hint)
 
 
 def test_a_named_pipe_that_nobody_writes_is_named_while_it_waits(warehouse: Path, tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ def test_a_named_pipe_that_nobody_writes_is_named_while_it_waits(warehouse: Path
         text=True,
     )
     assert waiting.stderr is not None
-    assert waiting.stderr.readline() == f"Waiting for a program that writes {pipe}: it is a pipe\n"
+    assert about("waiting", "writes", pipe).search(waiting.stderr.readline())
     pipe.write_text("SELECT snapshot_id FROM shop.orders$snapshots WHERE snapshot_id = 4")
     out, _ = waiting.communicate(timeout=240)
     assert (waiting.returncode, out.split()[0], out.split()[-1]) == (0, "snapshot_id", "4")
@@ -387,7 +387,7 @@ def test_a_terminal_gets_lines_that_fit_it(warehouse: Path) -> None:
     lines = [line for line in out.splitlines() if line.strip()]
     assert len(lines) == 8
     assert all(len(line) <= 60 for line in lines[:7])
-    assert lines[7].startswith("Not shown at this width: ")
+    assert about("not shown", "width").search(lines[7])
 
 
 def test_on_a_narrow_terminal_the_log_says_when_what_and_why(warehouse: Path) -> None:
@@ -402,7 +402,7 @@ def test_on_a_narrow_terminal_the_log_says_when_what_and_why(warehouse: Path) ->
 
 def test_on_a_narrow_terminal_hints_stay_whole(warehouse: Path) -> None:
     out = on_terminal("doctor", "shop.nope", "--warehouse", warehouse, columns=60).out
-    assert "`paimark tables` lists those there are." in " ".join(out.split())
+    assert about("`paimark tables`", "lists").search(out)
     assert "1 check found something broken" in out
     assert max(map(len, out.splitlines())) <= 60
 

@@ -15,6 +15,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Event
 from tests.cli.command import CommandResult, Paimark, program
 from tests.cli.shared_engine import Shared
+from tests.wording import about
 
 
 def test_a_demo_that_is_not_opened_says_where_it_is_and_what_to_try(
@@ -24,7 +25,7 @@ def test_a_demo_that_is_not_opened_says_where_it_is_and_what_to_try(
     ran = paimark("demo", place, "--no-open")
     assert ran.code == 0
     lines = ran.out.splitlines()
-    assert lines[0] == f"The demo warehouse is in {place}"
+    assert about("demo warehouse", place).search(lines[0])
     assert lines[1 : 1 + len(STORY)] == list(STORY)
     tried = [shlex.split(line) for line in lines[lines.index("Try:") + 1 :]]
     assert tried[0] == ["paimark", str(place)]
@@ -81,7 +82,7 @@ def test_fresh_asks_before_it_builds_anew(paimark: Paimark, tmp_path: Path) -> N
     assert "2 savepoints" in str(plan["kept"])
     assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1, 2]
     done = paimark("demo", place, "--no-open", "--fresh", "--yes")
-    assert (done.code, done.out.splitlines()[0]) == (0, f"Built the demo in {place} anew")
+    assert done.code == 0 and about("built", "demo", place, "anew").search(done.out.splitlines()[0])
     assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1]
 
 

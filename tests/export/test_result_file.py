@@ -15,6 +15,7 @@ import pytest
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.export.result_file import ResultFile, arrow_type, empty_rows
 from tests.full_disk import no_file_over
+from tests.wording import about
 
 ROWS = pa.table(
     {
@@ -131,7 +132,7 @@ def test_a_directory_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_is_one_sentence_and_leaves_nothing(tmp_path: Path, ending: str) -> None:
     """Also what its buffer still holds, which is tried once more as it is closed."""
     many = pa.table({"n": pa.array(range(20_000), pa.int64())})
-    with no_file_over(4096), pytest.raises(Unavailable, match=f"out.{ending} can't be written"):
+    with no_file_over(4096), pytest.raises(Unavailable, match=about(f"out.{ending}", "written")):
         sink = ResultFile(tmp_path / f"out.{ending}", many.schema)
         try:
             sink.write(many)

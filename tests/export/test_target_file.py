@@ -12,6 +12,7 @@ import pytest
 
 from paimark.core.cli.query.answering import target_file
 from paimark.core.errors import UsageError
+from tests.wording import about
 
 _NOBODY = 65534
 
@@ -39,8 +40,8 @@ def test_what_is_no_file_is_not_written_over(tmp_path: Path) -> None:
     before = sorted(tmp_path.iterdir())
     for name, words in {
         "directory.csv": "is a directory",
-        "pipe.csv": "is no regular file",
-        "device.csv": "is no regular file",
+        "pipe.csv": "regular file",
+        "device.csv": "regular file",
         "nowhere.csv": "No such file or directory",
         "missing/out.csv": "No such file or directory",
         "pipe.csv/out.csv": "Not a directory",
@@ -72,7 +73,7 @@ def test_what_may_only_be_read_is_not_written() -> None:
         directory = Path(name)
         (directory / "old.csv").touch(0o444)
         directory.chmod(0o777)
-        with not_as_root(), pytest.raises(UsageError, match="may not be changed"):
+        with not_as_root(), pytest.raises(UsageError, match=about("old.csv", "not", "changed")):
             target_file(directory / "old.csv")
         directory.chmod(0o555)
         with not_as_root(), pytest.raises(UsageError, match="Permission denied"):

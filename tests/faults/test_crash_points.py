@@ -108,7 +108,7 @@ def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Pa
 
 
 def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
-    for when in scene.killed(1 if is_long else 16):
+    for when in scene.killed(1 if is_long else 24):
         scene.assert_reads_rightly(when)
         scene.recover()
         scene.assert_whole(when)

@@ -154,7 +154,14 @@ SHORT = (
     "snapshots with every kind of file",
 )
 # Another case of each writes the like.
-LONG = ("savepoint of a snapshot", "savepoint without its tag", "tag of an expired snapshot")
+LONG = (
+    "savepoint of a snapshot",
+    "savepoint without its tag",
+    "tag of an expired snapshot",
+    "tag with every kind of file",
+    "snapshots",
+    "snapshots in partitions",
+)
 
 
 @pytest.fixture
@@ -170,7 +177,7 @@ def scene(request: pytest.FixtureRequest, warehouse: Path) -> LaneData:
 )
 def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
-    for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
+    for when in scene.killed(1 if is_long else 20 if scene.name in SHORT else 0):
         scene.assert_what_stays_is_whole(when)
         scene.recover()
         scene.assert_whole(when)

@@ -28,7 +28,7 @@ def test_everything_reads_a_branch_that_goes(
     scene = LaneData(case, warehouse_template, tmp_path)
     context = context_on(tmp_path / "warehouse")
     files = context.files
-    for when in scene.killed(1 if is_long else 5):
+    for when in scene.killed(1 if is_long else 8):
         report = verify(context, ORDERS, older_than=0)
         needing = {each for problem in report.problems for each in problem.needed_by}
         assert all(each.endswith(" of fix") for each in needing), when

@@ -116,7 +116,14 @@ CASES = (
 # The others differ from these in one step, and the simulation kills them, too.
 SHORT = ("replace", "undo", "alter main", "retire a branch", "rename a branch", "rescue", "truncate")
 # Another case of each writes the like.
-LONG = ("replace by a stock branch", "undo to a branch", "undo of retiring")
+LONG = (
+    "replace by a stock branch",
+    "replace and drop",
+    "delete a branch",
+    "undo to a branch",
+    "undo of retiring",
+    "undo of truncating",
+)
 
 
 @pytest.fixture
@@ -132,7 +139,7 @@ def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Pa
 )
 def test_every_write_can_be_the_last(scene: LaneData, is_long: bool) -> None:
     """Without `--long` some of them, and fewer where another case writes the like."""
-    for when in scene.killed(1 if is_long else 10 if scene.name in SHORT else 0):
+    for when in scene.killed(1 if is_long else 20 if scene.name in SHORT else 0):
         scene.assert_reads_rightly(when)
         scene.recover()
         scene.assert_whole(when)

@@ -120,7 +120,7 @@ KINDS: dict[str, Kind] = {
     "dynamic buckets": Kind({"bucket": "-1", "dynamic-bucket.target-row-num": "3"}),
     "cross partition": Kind({"bucket": "-1"}, partitions=("p",)),
     "postponed buckets": Kind({"bucket": "-2"}),
-    "rows in no bucket yet": Kind({"bucket": "-2"}, postpones=True, refused="rows that nobody sees"),
+    "rows in no bucket yet": Kind({"bucket": "-2"}, postpones=True, refused="nobody"),
     "deletion vectors": Kind({**_TWO, **_VECTORS}, unseen=True, unmerged="deletion vectors"),
     "append": Kind({}, keys=()),
     "append in partitions": Kind({}, keys=(), partitions=("p",)),

@@ -105,8 +105,13 @@ def jdk_version(javac: str) -> int:
 
 
 def download(maven: str, artifact: str, into: Path) -> None:
-    words = [maven, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={into}"]
+    brought([maven, "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={into}"], into, artifact)
+
+
+def brought(words: Sequence[str], into: Path, what: str) -> None:
+    """Let Maven, the first of `words`, put `what` into a directory. Raises `ToolMissing` if it can not."""
     brief = os.environ | {"MAVEN_OPTS": " ".join([os.environ.get("MAVEN_OPTS", ""), *_BRIEF])}
+    words = [*words, "-q", "-B"]
     done = subprocess.run(words, cwd=into.parent, env=brief, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ToolMissing(f"Maven could not bring {artifact}: {(done.stdout + done.stderr).strip()[:300]}")
+        raise ToolMissing(f"Maven could not bring {what}: {(done.stdout + done.stderr).strip()[:300]}")

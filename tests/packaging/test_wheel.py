@@ -50,6 +50,7 @@ def test_the_wheel_holds_one_package_with_its_data(wheel: Path) -> None:
     assert {path for path in held if not path.parts[0].endswith(".dist-info")} == expected
 
 
+@pytest.mark.long
 def test_a_project_with_packages_of_these_names_uses_it(wheel: Path, warehouse: Path, tmp_path: Path) -> None:
     for name in ("core", "tui"):
         (tmp_path / "project" / name).mkdir(parents=True)

@@ -20,7 +20,7 @@ from tests.simulation.schedules.cases import CASES
 
 _SEEDS = 100
 _BATCHES = 8
-_SESSIONS, _FEW_SESSIONS = 30, 12
+_SESSIONS, _FEW_SESSIONS = 30, 8
 # An hour of seeds, and half an hour each of sessions and of crash points.
 _SEED_MINUTES, _SESSION_MINUTES, _POINT_MINUTES = 60, 30, 30
 

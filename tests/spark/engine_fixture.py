@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,9 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import SCAN
 from paimark.core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
 
+# A query of a few rows runs its projections and conditions once: to compile Java for each costs more.
+# `make test-long` compiles them, and so does each other Spark of a run.
+_INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # Survives only if properties are escaped as Java reads them.
 ODD_SETTING = "a=b:c#d!  é \\ \N{GRINNING FACE}"
 
@@ -115,9 +118,12 @@ def engine_warehouse(warehouse_template: Path, tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="session")
-def engine(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(
+    engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory, is_long: bool
+) -> Iterator[Engine]:
     """A running engine, which stays: the first query of each kind costs a new one much CPU."""
-    with closing(_engine(engine_warehouse, tmp_path_factory)) as engine:
+    conf = {} if is_long else _INTERPRETED
+    with closing(_engine(engine_warehouse, tmp_path_factory, conf)) as engine:
         engine.start()
         yield engine
 
@@ -125,11 +131,11 @@ def engine(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 @pytest.fixture(scope="session")
 def mortal(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Another one, for tests that kill what it started: the next statement starts it again."""
-    with closing(_engine(engine_warehouse, tmp_path_factory)) as engine:
+    with closing(_engine(engine_warehouse, tmp_path_factory, {})) as engine:
         yield engine
 
 
-def _engine(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    conf = {"spark.driver.memory": "1g", "spark.odd.setting": ODD_SETTING}
+def _engine(warehouse: Path, tmp_path_factory: pytest.TempPathFactory, more: Mapping[str, str]) -> Engine:
+    conf = {"spark.driver.memory": "1g", "spark.odd.setting": ODD_SETTING, **more}
     settings = Settings(str(warehouse), spark_master="local[2]", spark_conf=conf)
     return Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")

@@ -12,6 +12,7 @@ from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed
 from paimark.core.statements.run import context_for, run_statement
+from tests.wording import about
 
 
 @pytest.fixture
@@ -24,18 +25,18 @@ def stopped(warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        ("DESCRIBE ^EXTENDED shop.orders", "DESCRIBE EXTENDED is not supported here"),
-        ("SELECT ^java_method('java.lang.System', 'exit', 0)", "java_method can't call exit"),
-        ("SELECT * FROM shop.orders WHERE price > ^?", "? is a parameter"),
-        ("INSERT INTO shop.orders SELECT ^?", "? is a parameter"),
-        ("EXPLAIN ^DELETE FROM shop.orders", "EXPLAIN shows how a query is read, and DELETE is none"),
-        ("SET ^spark.paimark.scann", "There is no setting spark.paimark.scann"),
-        ("SET ^spark.paimark.scan = nativ", "spark.paimark.scan is auto or library, not nativ"),
+        ("DESCRIBE ^EXTENDED shop.orders", "DESCRIBE EXTENDED"),
+        ("SELECT ^java_method('java.lang.System', 'exit', 0)", "java_method exit"),
+        ("SELECT * FROM shop.orders WHERE price > ^?", "? parameter"),
+        ("INSERT INTO shop.orders SELECT ^?", "? parameter"),
+        ("EXPLAIN ^DELETE FROM shop.orders", "EXPLAIN DELETE query"),
+        ("SET ^spark.paimark.scann", "setting spark.paimark.scann"),
+        ("SET ^spark.paimark.scan = nativ", "spark.paimark.scan auto library nativ"),
     ],
 )
 def test_no_engine_starts_for_a_refusal(stopped: Engine, sql: str, message: str) -> None:
     [end] = run_statement(context_for(stopped), sql.replace("^", ""))
     assert isinstance(end, Failed) and end.cause == "statement"
-    assert end.message.startswith(message)
+    assert about(*message.split()).search(end.message)
     assert stopped.state == "stopped"
     assert end.position == sql.index("^")

@@ -8,6 +8,7 @@ from paimark.core.errors import PaimarkError, Refused, StatementFailed, UsageErr
 from paimark.core.statements.run import action_call
 from paimark.core.statements.script import Numbered, naming, read_script, require_allowed
 from paimark.core.travel.parse.sql import read_statement
+from tests.wording import about
 
 
 @pytest.mark.parametrize(
@@ -38,36 +39,38 @@ def test_an_error_names_its_statement_and_its_place_in_the_whole_text() -> None:
     [
         (
             "SELECT 1; SELECT * FROM `t",
-            "Statement 2 of 2: This ` is not closed",
+            "Statement 2 of 2: ` closed",
         ),
-        ("SELECT 1; BEGIN SELECT 2; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
+        ("SELECT 1; BEGIN SELECT 2; END", "Statement 2 of 2: BEGIN END"),
         (
             "SELECT 1; DROP DATABASE shop CASCADE; SELECT 2",
-            "Statement 2 of 3: DROP DATABASE ... CASCADE is not done here",
+            "Statement 2 of 3: DROP DATABASE CASCADE",
         ),
-        ("SELECT 1; CREATE FUNCTION f AS 'a.B'", "Statement 2 of 2: CREATE FUNCTION is not supported here"),
+        ("SELECT 1; CREATE FUNCTION f AS 'a.B'", "Statement 2 of 2: CREATE FUNCTION"),
         (
             "SELECT 1; VACUUM t; CREATE VIEW v AS SELECT 1",
-            "Statement 3 of 3: CREATE VIEW is not supported here",
+            "Statement 3 of 3: CREATE VIEW",
         ),
         (
             "CALL sys.crate_tag(table => 'a.b'); SELECT 1",
-            "Statement 1 of 2: There is no procedure sys.crate_tag",
+            "Statement 1 of 2: procedure sys.crate_tag",
         ),
-        ("SELECT 1; INSERT INTO t VALUES (1)", "Statement 2 of 2: No database is chosen to have t"),
+        ("SELECT 1; INSERT INTO t VALUES (1)", "Statement 2 of 2: no database t"),
         ("SELECT 1; ALTER TABLE a.b FROB c", "Statement 2 of 2: "),
         (
             "SET spark.paimark.sacn = auto; SELECT 1",
-            "Statement 1 of 2: There is no setting spark.paimark.sacn",
+            "Statement 1 of 2: setting spark.paimark.sacn",
         ),
-        ("SELECT ?; SELECT 1", "Statement 1 of 2: ? is a parameter"),
+        ("SELECT ?; SELECT 1", "Statement 1 of 2: ? parameter"),
     ],
 )
 def test_what_can_not_run_is_refused_before_anything_runs(sql: str, message: str) -> None:
     with pytest.raises(PaimarkError) as raised:
         require_allowed(read_script(sql), None, lambda statement, called: None)
-    assert raised.value.message.startswith(message)
-    assert raised.value.hint.endswith("No statement was run.")
+    place, _, said = message.partition(": ")
+    assert raised.value.message.startswith(f"{place}: ")
+    assert about(*said.split()).search(raised.value.message)
+    assert about("no statement").search(raised.value.hint)
 
 
 def test_a_name_may_be_in_a_database_that_an_earlier_statement_chooses() -> None:

@@ -26,6 +26,7 @@ from tests.faults.fault_files import Death, FaultFiles
 from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
 from tests.storage.wrapped import Wrapped
+from tests.wording import about
 
 _numbers = count(1)
 REPAIR = "UPDATE {this} SET price = abs(price) WHERE price < 0;"
@@ -103,8 +104,8 @@ def test_a_check_fails_first_then_the_repair_is_published_and_taken_back(
     before = prices(context, table)
     with pytest.raises(Refused) as caught:
         trying("INSERT INTO {this} VALUES (3, -3.0);" + REPAIR.replace("price < 0", "id = 2"))
-    assert "no negative prices fails on snapshot 3 of branch aside: 1 row, first " in caught.value.message
-    assert "main is as it was. Branch aside stays: `paimark delete-branch" in caught.value.hint
+    assert about("no negative prices", "snapshot 3", "branch aside", "1 row").search(caught.value.message)
+    assert about("main", "branch aside", "`paimark delete-branch").search(caught.value.hint)
     assert prices(context, table) == before
     assert prices(context, table, "aside") == {1: 10.0, 2: 1.0, 3: -3.0}
     ended = trying(REPAIR, name="again")
@@ -122,7 +123,7 @@ def test_a_statement_that_fails_is_named(context: Context, table: TablePath, try
     with pytest.raises(PaimarkError) as caught:
         trying(three)
     assert caught.value.message.startswith("Statement 2 of 3: ") and "too dear" in caught.value.message
-    assert "Branch aside stays" in caught.value.hint
+    assert about("branch aside", "`paimark delete-branch").search(caught.value.hint)
     assert prices(context, table) == {1: 10.0, 2: -1.0}
     assert prices(context, table, "aside") == {1: 10.0, 2: 1.0}
 
@@ -132,18 +133,18 @@ def test_what_is_not_on_the_branch_is_refused_before_anything_runs(
     context: Context, table: TablePath, trying: Trying
 ) -> None:
     for bad, said in (
-        (f"DELETE FROM {table.full_name} WHERE id = 1", "DELETE is not on {this}"),
-        ("DELETE FROM {main} WHERE id = 1", "DELETE is not on {this}"),
-        ("INSERT INTO shop.orders VALUES (1, 'a', 1)", "INSERT is not on {this}"),
-        (f"CALL sys.undo('{table.full_name}')", "undo is not on {this}"),
-        (f"DROP TABLE {table.full_name}", "DROP is not on {this}"),
-        ("UPDATE {that} SET price = 1", "{that} is unknown"),
-        ("UPDATE {this} SET price = 'a", "is not closed"),
+        (f"DELETE FROM {table.full_name} WHERE id = 1", "DELETE {this}"),
+        ("DELETE FROM {main} WHERE id = 1", "DELETE {this}"),
+        ("INSERT INTO shop.orders VALUES (1, 'a', 1)", "INSERT {this}"),
+        (f"CALL sys.undo('{table.full_name}')", "undo {this}"),
+        (f"DROP TABLE {table.full_name}", "DROP {this}"),
+        ("UPDATE {that} SET price = 1", "{that} unknown"),
+        ("UPDATE {this} SET price = 'a", "closed"),
     ):
         with pytest.raises(PaimarkError) as caught:
             trying(f"{REPAIR} {bad}")
-        assert said in caught.value.message, bad
-    with pytest.raises(PaimarkError, match="No statement of the script changes a row"):
+        assert about(*said.split()).search(caught.value.message), bad
+    with pytest.raises(PaimarkError, match=about("no statement", "script", "change*")):
         trying("SELECT 1")
     assert branch_names(context.files, table) == []
     trying.context = replace(context, read_only=True)
@@ -159,7 +160,7 @@ def test_nothing_of_another_branch_of_that_name_is_published(
         done(context, "delete-branch", table, name="aside")
         done(context, "create-branch", table, name="aside", snapshot=1)
 
-    with pytest.raises(Refused, match="is another one now: it lacks snapshot 2"):
+    with pytest.raises(Refused, match=about("branch aside", "snapshot 2", "another")):
         trying(f"{REPAIR} INSERT INTO {{this}} VALUES (7, 7)", at="statement 2", meanwhile=is_made_again)
     assert prices(context, table) == {1: 10.0, 2: -1.0}
 
@@ -171,15 +172,15 @@ def test_main_moves_meanwhile(context: Context, table: TablePath, trying: Trying
     def moves() -> None:
         add(context, table, (3, 30.0))
 
-    with pytest.raises(Refused, match="moved meanwhile, and would lose its new commits") as caught:
+    with pytest.raises(Refused, match=about("main", "lose", "commits")) as caught:
         trying(script, at="statement 2", meanwhile=moves, publish="replace")
-    assert "main is as it was" not in caught.value.hint and "Branch aside stays" in caught.value.hint
+    assert not about("main").search(caught.value.hint) and about("branch aside").search(caught.value.hint)
     # Without a key, what an UPDATE removed is not matched with main's rows of now.
     if table.name.startswith("keyed"):
         trying(script, at="statement 2", meanwhile=lambda: add(context, table, (4, 40.0)), name="again")
         assert prices(context, table) == {1: 10.0, 2: 1.0, 3: 30.0, 4: 40.0}
     else:
-        with pytest.raises(Refused, match="also removed 1 row, "):
+        with pytest.raises(Refused, match=about("removed 1 row")):
             trying(script, at="statement 2", meanwhile=lambda: add(context, table, (4, 40.0)), name="again")
     assert prices(context, table)[3] == 30.0
 
@@ -198,6 +199,7 @@ class _BeforeMerge(Wrapped):
         return self.inner.create(path, data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", ["keyed"], indirect=True)
 def test_a_job_that_commits_during_the_checks_is_merged_with(
     context: Context, table: TablePath, trying: Trying

@@ -16,6 +16,7 @@ from paimark.core.errors import Unavailable, UsageError
 from paimark.core.storage.open import open_files
 from paimark.core.storage.remote_errors import unavailable
 from tests.storage.hadoop.namenode_proxy import namenode_proxy
+from tests.wording import about
 
 POINTER = "shop.db/orders/branch/MAIN-BRANCH"
 # Dies right before the request of this number that changes anything.
@@ -133,7 +134,7 @@ def test_what_the_library_prints_of_itself_is_left_out() -> None:
     inside = 'DatanodeInfoProto { id: DatanodeIdProto { ip_addr: "127.0.0.1", xfer_port: 9866 } }'
     told = unavailable("hdfs://lake/w", RuntimeError(f"All DataNodes failed: [{inside}]"))
     assert told.message == "hdfs://lake/w can't be used: All DataNodes failed"
-    assert "look whether they run" in told.hint
+    assert about("DataNode", "HADOOP_CONF_DIR").search(told.hint)
 
 
 @pytest.mark.parametrize("uri", ["hdfs:///warehouse", "hdfs://a b/warehouse", "hdfs://"])

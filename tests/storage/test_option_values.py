@@ -6,6 +6,7 @@ import pytest
 
 from paimark.core.errors import UsageError
 from paimark.core.storage.option_values import require_options
+from tests.wording import about
 
 KEYS = {"s3.access-key": "k", "s3.secret-key": "s"}
 
@@ -13,48 +14,47 @@ KEYS = {"s3.access-key": "k", "s3.secret-key": "s"}
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"s3.path.style.access": "maybe"}, "s3.path.style.access is true or false, not maybe"),
-        ({"fs.s3a.path_style_access": "1"}, "fs.s3a.path_style_access is true or false, not 1"),
-        ({"s3.connection.ssl.enabled": "no"}, "s3.connection.ssl.enabled is true or false, not no"),
+        ({"s3.path.style.access": "maybe"}, ("s3.path.style.access", "true", "false", "maybe")),
+        ({"fs.s3a.path_style_access": "1"}, ("fs.s3a.path_style_access", "true", "false", "1")),
+        ({"s3.connection.ssl.enabled": "no"}, ("s3.connection.ssl.enabled", "true", "false", "no")),
         (
             {"s3.connection.timeout": "soon"},
-            "s3.connection.timeout is 'soon', and not a number of milliseconds",
+            ("s3.connection.timeout", "'soon'", "milliseconds"),
         ),
-        ({"s3.connection.timeout": "-5"}, "s3.connection.timeout is '-5', and not a number of milliseconds"),
-        ({"s3.connection-timeout": "0"}, "s3.connection-timeout is '0', and not a number of milliseconds"),
-        ({"fs.azure.always.use.https": "si"}, "fs.azure.always.use.https is true or false, not si"),
+        ({"s3.connection.timeout": "-5"}, ("s3.connection.timeout", "'-5'", "milliseconds")),
+        ({"s3.connection-timeout": "0"}, ("s3.connection-timeout", "'0'", "milliseconds")),
+        ({"fs.azure.always.use.https": "si"}, ("fs.azure.always.use.https", "true", "false", "si")),
         (
             {"fs.azure.fns.account.service.type": "FTP"},
-            "fs.azure.fns.account.service.type is blob or dfs, not FTP",
+            ("fs.azure.fns.account.service.type", "blob", "dfs", "FTP"),
         ),
-        ({"hdfs.client.impl": "java"}, "hdfs.client.impl is native or pyarrow, not java"),
-        ({"lock.enabled": "perhaps"}, "lock.enabled is true or false, not perhaps"),
-        ({"metastore": "glue"}, "metastore is filesystem, not glue"),
-        ({"paimark.verify-wait": "soon"}, "paimark.verify-wait: 'soon' is not a length of time"),
-        ({"s3.access-key": "", "s3.secret-key": ""}, "s3.access-key is empty"),
-        ({"s3.endpoint": " "}, "s3.endpoint is empty"),
-        ({"s3.secret-key": "s"}, "s3.secret-key is of no use without s3.access-key"),
-        ({"fs.s3.accessKeyId": "k"}, "fs.s3.accessKeyId is of no use without s3.secret-key"),
-        ({"s3.session-token": "t"}, "s3.session-token is of no use without s3.access-key and s3.secret-key"),
+        ({"hdfs.client.impl": "java"}, ("hdfs.client.impl", "native", "pyarrow", "java")),
+        ({"lock.enabled": "perhaps"}, ("lock.enabled", "true", "false", "perhaps")),
+        ({"metastore": "glue"}, ("metastore", "filesystem", "glue")),
+        ({"paimark.verify-wait": "soon"}, ("paimark.verify-wait", "'soon'", "time")),
+        ({"s3.access-key": "", "s3.secret-key": ""}, ("s3.access-key", "empty")),
+        ({"s3.endpoint": " "}, ("s3.endpoint", "empty")),
+        ({"s3.secret-key": "s"}, ("s3.secret-key", "without s3.access-key")),
+        ({"fs.s3.accessKeyId": "k"}, ("fs.s3.accessKeyId", "without s3.secret-key")),
+        ({"s3.session-token": "t"}, ("s3.session-token", "without s3.access-key", "s3.secret-key")),
         (
             {**KEYS, "fs.s3.accessKeyId": "other"},
-            "s3.access-key and fs.s3.accessKeyId say different things",
+            ("s3.access-key", "fs.s3.accessKeyId", "different"),
         ),
         (
             {"s3.region": "a", "s3.endpoint.region": "b"},
-            "s3.region and s3.endpoint.region say different things",
+            ("s3.region", "s3.endpoint.region", "different"),
         ),
-        ({"s3.endpont": "x"}, "There is no storage or catalog option s3.endpont"),
+        ({"s3.endpont": "x"}, ("no", "option s3.endpont")),
         # The clients of these take their names in one spelling, and would go without it elsewhere.
-        ({"FS.GS.auth.type": "UNAUTHENTICATED"}, "There is no storage or catalog option FS.GS.auth.type"),
-        ({"FS.azure.account.key.a": "k"}, "There is no storage or catalog option FS.azure.account.key.a"),
-        ({"HDFS.conf-dir": "/c"}, "There is no storage or catalog option HDFS.conf-dir"),
+        ({"FS.GS.auth.type": "UNAUTHENTICATED"}, ("no", "option FS.GS.auth.type")),
+        ({"FS.azure.account.key.a": "k"}, ("no", "option FS.azure.account.key.a")),
+        ({"HDFS.conf-dir": "/c"}, ("no", "option HDFS.conf-dir")),
     ],
 )
-def test_what_cannot_be_obeyed_is_refused(options: dict[str, str], told: str) -> None:
-    with pytest.raises(UsageError) as refused:
+def test_what_cannot_be_obeyed_is_refused(options: dict[str, str], told: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match=about(*told)):
         require_options(options, "s3://lake/w")
-    assert refused.value.message == told
 
 
 def test_what_can_be_obeyed_passes() -> None:
@@ -70,7 +70,7 @@ def test_what_can_be_obeyed_passes() -> None:
     }
     require_options(KEYS | options, "s3://lake/w")
     require_options({"dfs.ha.namenodes.lake": "a,b"}, "hdfs://lake/w")
-    with pytest.raises(UsageError, match=r"no storage or catalog option DFS\.client\.x"):
+    with pytest.raises(UsageError, match=about("no", "option DFS.client.x")):
         require_options({"DFS.client.x": "1"}, "hdfs://lake/w")
 
 

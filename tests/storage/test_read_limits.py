@@ -13,6 +13,7 @@ import pytest
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import MOST_BYTES
 from paimark.core.storage.local import LocalFiles
+from tests.wording import about
 
 TAG = "shop.db/t/tag/tag-x"
 
@@ -37,7 +38,7 @@ def test_what_is_no_regular_file_is_damaged_and_never_read(
     files = LocalFiles(str(tmp_path))
     files.create("shop.db/t/tag/tag-good", b"{}")
     make(tmp_path / TAG)
-    with pytest.raises(Corrupt, match=rf"^{TAG} is no regular file$"):
+    with pytest.raises(Corrupt, match=about(TAG, "regular file")):
         files.read(TAG)
     # Not "missing": what it may keep would be deleted. No reader takes nothing for metadata.
     assert list(files.read_many([TAG, "shop.db/t/tag/tag-good"])) == [b"", b"{}"]
@@ -48,7 +49,7 @@ def test_a_file_larger_than_metadata_can_be_is_damaged_and_never_read(tmp_path: 
     files = LocalFiles(str(tmp_path))
     files.create(TAG, b"")
     os.truncate(tmp_path / TAG, MOST_BYTES + 1)
-    with pytest.raises(Corrupt, match=rf"^{TAG} has {MOST_BYTES + 1} bytes: no metadata is as large$"):
+    with pytest.raises(Corrupt, match=about(TAG, f"{MOST_BYTES + 1} bytes", "large")):
         files.read(TAG)
     assert list(files.read_many([TAG])) == [b""]
 

@@ -15,6 +15,7 @@ from paimark.core.table.catalog import databases, find_table, table_exists, tabl
 from paimark.core.table.layout import TablePath
 from tests.paimon import create_table
 from tests.table.lineages import CountingFiles
+from tests.wording import about
 
 
 @pytest.fixture
@@ -67,12 +68,12 @@ def test_listing_tables_lists_one_directory_and_reads_one_file_each(warehouse: P
 
 
 def test_unknown_names_come_with_what_is_like_them(files: Files) -> None:
-    with pytest.raises(NotFound, match=r"^There is no table shop\.order$") as caught:
+    with pytest.raises(NotFound, match=about("no table shop.order")) as caught:
         find_table(files, "shop.order")
-    assert caught.value.hint == "Did you mean shop.orders?"
-    with pytest.raises(NotFound, match=r"^There is no database shp$") as caught:
+    assert "shop.orders?" in caught.value.hint
+    with pytest.raises(NotFound, match=about("no database shp")) as caught:
         find_table(files, "shp.orders")
-    assert caught.value.hint == "Did you mean shop?"
+    assert "shop?" in caught.value.hint
 
 
 def test_a_table_of_another_database_is_named(files: Files, warehouse: Path) -> None:
@@ -80,24 +81,22 @@ def test_a_table_of_another_database_is_named(files: Files, warehouse: Path) -> 
     shutil.copytree(warehouse / "shop.db/orders", warehouse / "finance.db/orders")
     shutil.copytree(warehouse / "shop.db/orders", warehouse / "shop.db/bills")
     shutil.copytree(warehouse / "shop.db/orders", warehouse / "finance.db/bill")
-    with pytest.raises(UsageError, match=r"^'orders' is not a table name$") as told:
+    with pytest.raises(UsageError, match=about("'orders'", "table name")) as told:
         find_table(files, "orders")
-    assert told.value.hint == "Did you mean finance.orders or shop.orders?"
-    with pytest.raises(UsageError, match=r"^'nothing' is not a table name$") as told:
+    assert "finance.orders or shop.orders?" in told.value.hint
+    with pytest.raises(UsageError, match=about("'nothing'", "table name")) as told:
         find_table(files, "nothing")
-    assert told.value.hint == "Write it as database.table."
-    with pytest.raises(NotFound, match=r"^There is no table shop\.bill$") as caught:
+    assert "database.table" in told.value.hint
+    with pytest.raises(NotFound, match=about("no table shop.bill")) as caught:
         find_table(files, "shop.bill")
-    assert caught.value.hint == "Did you mean finance.bill?"
+    assert "finance.bill?" in caught.value.hint
 
 
 @pytest.mark.parametrize("behind", [":fix", "@12", ":fix@savepoint.1", "$branch_fix", "$snapshots"])
 def test_a_branch_behind_the_name_is_no_part_of_it(files: Files, behind: str) -> None:
     with pytest.raises((NotFound, UsageError)) as told:
         find_table(files, f"shop.orders{behind}")
-    assert (
-        told.value.hint == "Write shop.orders alone: a branch is given apart (--branch), and so is a version."
-    )
+    assert about("shop.orders", "branch", "--branch", "version").search(told.value.hint)
 
 
 def test_a_database_without_tables_is_empty_and_not_missing(files: Files, warehouse: Path) -> None:
@@ -108,7 +107,7 @@ def test_a_database_without_tables_is_empty_and_not_missing(files: Files, wareho
 
 
 def test_a_warehouse_that_is_not_there_is_not_an_empty_one(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="There is no warehouse at") as caught:
+    with pytest.raises(NotFound, match=about("no warehouse", tmp_path / "gone")) as caught:
         databases(LocalFiles(str(tmp_path / "gone")))
     assert "paimark demo" in caught.value.hint
     assert databases(LocalFiles(str(tmp_path))) == []

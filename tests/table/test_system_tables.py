@@ -20,6 +20,7 @@ from paimark.core.table.records import Tag
 from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
 from tests.paimon import create_table, open_table, read_rows
 from tests.table.branches import create_branch
+from tests.wording import about
 
 ORDERS = TablePath("shop", "orders")
 
@@ -152,13 +153,13 @@ def test_a_table_that_is_gone_has_no_branches(tmp_path: Path) -> None:
 
 
 def test_an_unknown_system_table_names_those_there_are() -> None:
-    with pytest.raises(NotFound, match="There is no system table BRANCH_Fix") as caught:
+    with pytest.raises(NotFound, match=about("no", "system table BRANCH_Fix")) as caught:
         system_table("BRANCH_Fix")
     assert caught.value.hint == "Did you mean branch_Fix?"
     with pytest.raises(NotFound) as caught:
         system_table("fix")
     assert caught.value.hint.endswith(", files, and branch_NAME for a branch.")
-    with pytest.raises(NotFound, match="There is no system table snapshot") as caught:
+    with pytest.raises(NotFound, match=about("no", "system table snapshot")) as caught:
         system_table("snapshot")
     assert caught.value.hint == "Did you mean snapshots?"
     with pytest.raises(NotFound) as caught:

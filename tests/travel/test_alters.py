@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.statements.alters import SchemaChange, changes_text, read_alter, read_changes
+from tests.wording import about
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 
@@ -16,34 +17,34 @@ NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 @pytest.mark.parametrize(
     ("sql", "said", "place"),
     [
-        ("ALTER", "Only tables are altered", ""),
-        ("ALTER VIEW v RENAME TO w", "Only tables are altered", "VIEW"),
-        ("ALTER TABLE", "name of the table is missing", ""),
-        ("ALTER TABLE t", "What to alter is missing", ""),
-        ("ALTER TABLE t RENAME TO u", "ALTER TABLE can't RENAME TO here", "RENAME"),
-        ("ALTER TABLE t ADD PARTITION (d = 1)", "can't ADD PARTITION here", "ADD"),
-        ("ALTER TABLE t DROP IF EXISTS PARTITION (d = 1)", "can't DROP IF here", "DROP"),
-        ("ALTER TABLE t SET LOCATION 'x'", "can't SET LOCATION here", "SET"),
-        ("ALTER TABLE t ADD COLUMN", "name of a column is missing", ""),
-        ("ALTER TABLE t ADD COLUMN a", "type is missing", ""),
-        ("ALTER TABLE t ADD COLUMN a.b INT", "a.b is inside a column", "a.b"),
-        ("ALTER TABLE t ADD COLUMN a INT NOT NULL", "can't be NOT NULL", "NOT"),
-        ("ALTER TABLE t ADD COLUMN a INT DEFAULT 5", "can't be given a default", "DEFAULT"),
-        ("ALTER TABLE t ADD COLUMN a INT COMMENT b", "A text in quotes is missing", "b"),
-        ("ALTER TABLE t ADD COLUMNS (a INT", "comma or ) is missing", ""),
-        ("ALTER TABLE t DROP COLUMN a b", "b can't follow here", "b"),
-        ("ALTER TABLE t RENAME COLUMN a b", "TO and the new name are missing", "b"),
-        ("ALTER TABLE t ALTER COLUMN a SET NOT NULL", "ALTER COLUMN a can't SET NOT here", "SET"),
-        ("ALTER TABLE t ALTER COLUMN a COMMENT 'x'", "can't COMMENT here", "COMMENT"),
-        ("ALTER TABLE t ALTER COLUMN a DROP DEFAULT", "DROP DEFAULT is not done here", "DEFAULT"),
-        ("ALTER TABLE t SET TBLPROPERTIES ('a' = )", "value of a is missing", ")"),
-        ("ALTER TABLE t UNSET TBLPROPERTIES (5)", "name of an option is missing", "5"),
+        ("ALTER", "only tables", ""),
+        ("ALTER VIEW v RENAME TO w", "only tables", "VIEW"),
+        ("ALTER TABLE", "name table missing", ""),
+        ("ALTER TABLE t", "alter missing", ""),
+        ("ALTER TABLE t RENAME TO u", "TABLE RENAME TO", "RENAME"),
+        ("ALTER TABLE t ADD PARTITION (d = 1)", "ADD PARTITION", "ADD"),
+        ("ALTER TABLE t DROP IF EXISTS PARTITION (d = 1)", "DROP IF", "DROP"),
+        ("ALTER TABLE t SET LOCATION 'x'", "SET LOCATION", "SET"),
+        ("ALTER TABLE t ADD COLUMN", "name column missing", ""),
+        ("ALTER TABLE t ADD COLUMN a", "type missing", ""),
+        ("ALTER TABLE t ADD COLUMN a.b INT", "a.b inside column", "a.b"),
+        ("ALTER TABLE t ADD COLUMN a INT NOT NULL", "column a NOT NULL", "NOT"),
+        ("ALTER TABLE t ADD COLUMN a INT DEFAULT 5", "column a default", "DEFAULT"),
+        ("ALTER TABLE t ADD COLUMN a INT COMMENT b", "text quotes missing", "b"),
+        ("ALTER TABLE t ADD COLUMNS (a INT", "comma ) missing", ""),
+        ("ALTER TABLE t DROP COLUMN a b", "b follow", "b"),
+        ("ALTER TABLE t RENAME COLUMN a b", "TO name missing", "b"),
+        ("ALTER TABLE t ALTER COLUMN a SET NOT NULL", "COLUMN a SET NOT", "SET"),
+        ("ALTER TABLE t ALTER COLUMN a COMMENT 'x'", "COLUMN a COMMENT", "COMMENT"),
+        ("ALTER TABLE t ALTER COLUMN a DROP DEFAULT", "COLUMN a DROP DEFAULT", "DEFAULT"),
+        ("ALTER TABLE t SET TBLPROPERTIES ('a' = )", "value a missing", ")"),
+        ("ALTER TABLE t UNSET TBLPROPERTIES (5)", "name option missing", "5"),
     ],
 )
 def test_what_is_not_done_is_pointed_at(sql: str, said: str, place: str) -> None:
     with pytest.raises(SqlRefused) as refused:
         read_alter(read_statement(sql))
-    assert said in refused.value.message
+    assert about(*said.split()).search(refused.value.message)
     assert refused.value.hint
     assert sql[refused.value.position :].startswith(place)
     assert place or refused.value.position == len(sql)

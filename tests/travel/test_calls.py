@@ -10,6 +10,7 @@ from paimark.core.errors import UsageError
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.statements.calls import ArgumentValue, ProcedureCall, read_call
+from tests.wording import about
 
 
 def call_of(sql: str) -> ProcedureCall:
@@ -54,31 +55,31 @@ def test_every_literal_has_its_value() -> None:
 @pytest.mark.parametrize(
     ("sql", "said", "place"),
     [
-        ("CALL", "name of a procedure is missing", ""),
-        ("CALL ;", "name of a procedure is missing", " ;"),
-        ("CALL (1)", "name of a procedure is missing", "(1)"),
+        ("CALL", "name procedure missing", ""),
+        ("CALL ;", "name procedure missing", " ;"),
+        ("CALL (1)", "name procedure missing", "(1)"),
         ("CALL create_tag('t')", "no procedure create_tag", "create_tag"),
         ("CALL paimon.sys.create_tag('t')", "no procedure paimon.sys.create_tag", "paimon"),
-        ("CALL sys.x", "( must follow sys.x", ""),
-        ("CALL sys.x 'a'", "( must follow sys.x", "'a'"),
-        ("CALL sys.x('a'", "comma or )", ""),
-        ("CALL sys.x('a' 'b')", "comma or )", "'b'"),
-        ("CALL sys.x('a', )", ") is not a literal", ")"),
-        ("CALL sys.x(", "value is missing", ""),
-        ("CALL sys.x(a => )", ") is not a literal", ")"),
-        ("CALL sys.x(now())", "now is not a literal", "now"),
-        ("CALL sys.x(1.5)", "1.5 is not a literal", "1.5"),
-        ("CALL sys.x(-'a')", "'a' is not a literal", "'a'"),
-        ("CALL sys.x(-true)", "true is not a literal", "true"),
-        ("CALL sys.x(99999999999999999999)", "is not a literal", "999"),
-        ("CALL sys.x(a => 1, 2)", "can't follow one with a name", "2)"),
-        ("CALL sys.x(1) SELECT 1", "Nothing can follow", "SELECT"),
+        ("CALL sys.x", "( sys.x", ""),
+        ("CALL sys.x 'a'", "( sys.x", "'a'"),
+        ("CALL sys.x('a'", "comma )", ""),
+        ("CALL sys.x('a' 'b')", "comma )", "'b'"),
+        ("CALL sys.x('a', )", ") literal", ")"),
+        ("CALL sys.x(", "value missing", ""),
+        ("CALL sys.x(a => )", ") literal", ")"),
+        ("CALL sys.x(now())", "now literal", "now"),
+        ("CALL sys.x(1.5)", "1.5 literal", "1.5"),
+        ("CALL sys.x(-'a')", "'a' literal", "'a'"),
+        ("CALL sys.x(-true)", "true literal", "true"),
+        ("CALL sys.x(99999999999999999999)", "99999999999999999999 literal", "999"),
+        ("CALL sys.x(a => 1, 2)", "without name", "2)"),
+        ("CALL sys.x(1) SELECT 1", "nothing follow", "SELECT"),
     ],
 )
 def test_what_is_no_call_is_pointed_at(sql: str, said: str, place: str) -> None:
     with pytest.raises(SqlRefused) as refused:
         call_of(sql)
-    assert said in refused.value.message
+    assert about(*said.split()).search(refused.value.message)
     assert refused.value.hint
     assert sql[refused.value.position :].startswith(place)
 
@@ -116,4 +117,4 @@ def test_any_text_is_read_or_refused_at_a_place_in_it(text: str) -> None:
     except SqlRefused as refused:
         assert 0 <= refused.position <= len(sql)
     except UsageError as error:
-        assert ";" in text and "More than one statement" in error.message
+        assert ";" in text and about("one statement", "more").search(error.message)

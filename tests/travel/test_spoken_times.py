@@ -8,6 +8,7 @@ import pytest
 
 from paimark.core.errors import UsageError
 from paimark.core.travel.times import read_spoken_time
+from tests.wording import about
 
 pytestmark = pytest.mark.usefixtures("in_berlin")
 
@@ -59,6 +60,6 @@ def test_a_time_is_understood(said: str, meant: str) -> None:
     ],
 )
 def test_what_is_no_time_is_refused_with_examples(said: str) -> None:
-    with pytest.raises(UsageError, match="is not a time") as caught:
+    with pytest.raises(UsageError, match=about("not", "time")) as caught:
         read_spoken_time(said, NOW)
     assert "2 h ago" in caught.value.hint

@@ -11,11 +11,12 @@ from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.statement import SqlRefused
 from paimark.core.travel.resolving import plain_uses
 from tests.long import unhurried
+from tests.wording import about
 
 
 @pytest.mark.parametrize("sql", ["SELECT 1; SELECT 2", "SELECT 1;;SELECT 2;"])
 def test_more_than_one_statement_is_refused(sql: str) -> None:
-    with pytest.raises(UsageError, match="one statement runs at a time"):
+    with pytest.raises(UsageError, match=about("one statement", "more")):
         read_statement(sql)
 
 

@@ -14,6 +14,7 @@ from paimark.core.travel.resolving import literal_time
 from paimark.core.travel.times import instant, read_timestamp, zone_of
 from tests.long import unhurried
 from tests.travel.conftest import SparkJudge
+from tests.wording import about
 
 NOW = datetime(2026, 5, 20, 12, 34, 56, 789_000, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,17 +36,17 @@ def utc(*fields: int) -> datetime:
 @pytest.mark.parametrize(
     ("kind", "text", "sentence"),
     [
-        ("", "soon", "'soon' is not a timestamp"),
-        ("DATE", "2026-02-30", "'2026-02-30' is not a date"),
-        ("TIMESTAMP_NTZ", "2026-05-01 00:00:00Z", "has no time zone"),
-        ("", "2026-05-01 00:00:00 Mars/Olympus", "Mars/Olympus is not a time zone"),
-        ("TIMESTAMP", "2026-05-01 00:00:00 Europe", "Europe is not a time zone"),
+        ("", "soon", "'soon' timestamp"),
+        ("DATE", "2026-02-30", "'2026-02-30' date"),
+        ("TIMESTAMP_NTZ", "2026-05-01 00:00:00Z", "no zone"),
+        ("", "2026-05-01 00:00:00 Mars/Olympus", "Mars/Olympus zone"),
+        ("TIMESTAMP", "2026-05-01 00:00:00 Europe", "Europe zone"),
     ],
 )
 def test_a_literal_that_is_no_time_is_refused_where_it_stands(kind: str, text: str, sentence: str) -> None:
     with pytest.raises(SqlRefused) as refused:
         fold(text, kind=kind)
-    assert sentence in refused.value.message
+    assert about(*sentence.split()).search(refused.value.message)
     assert refused.value.position == 7
     assert refused.value.message.endswith("(line 2, column 1)")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 from textual import events
 from textual.keys import key_to_character
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import Engine
@@ -27,6 +29,19 @@ PATIENCE = 240.0
 _STEP = 0.02
 # Textual gives a screen 30 seconds to handle what it was told.
 Pilot._wait_for_screen.__defaults__ = (PATIENCE,)
+
+
+# Text as it is, or a pattern, all of which one line has.
+Shown = str | re.Pattern[str]
+ScreenKind = type[Screen[Any]]
+
+
+def are_in(text: str, words: Iterable[Shown]) -> bool:
+    """Whether a screen with this text shows all the words."""
+    lines = text.splitlines()
+    return all(
+        word in text if isinstance(word, str) else any(word.search(line) for line in lines) for word in words
+    )
 
 
 @dataclass
@@ -66,14 +81,13 @@ class Sitting:
             waited += _STEP
         await settled(self.app)
 
-    async def sees(self, *words: str) -> None:
-        """Wait until all these words are on the screen."""
+    def shows(self, *words: Shown) -> bool:
+        """Whether all these are on the screen now."""
+        return are_in(self.text, words)
 
-        def are_there() -> bool:
-            text = self.text
-            return all(word in text for word in words)
-
-        await self.until(are_there, f"see {words}")
+    async def sees(self, *words: Shown) -> None:
+        """Wait until all these are on the screen."""
+        await self.until(lambda: self.shows(*words), f"see {words}")
 
     async def applies(self) -> None:
         """Apply the plan on the screen, and see it done."""
@@ -81,9 +95,13 @@ class Sitting:
         await self.press("a")
         await self.sees("✓ done")
 
-    async def loses(self, word: str) -> None:
+    async def loses(self, word: Shown) -> None:
         """Wait until this is on the screen no more."""
-        await self.until(lambda: word not in self.text, f"lose {word}")
+        await self.until(lambda: not self.shows(word), f"lose {word}")
+
+    async def opens(self, kind: ScreenKind) -> None:
+        """Wait until a screen of this kind is the one in front."""
+        await self.until(lambda: isinstance(self.app.screen, kind), f"open {kind.__name__}")
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ from benchmarks.terminal_keys import COLUMNS, LINES, Terminal, paimark
 from paimark.core.actions.registry import ACTIONS
 from paimark.core.demo.build import build_demo
 from paimark.core.demo.rows import EVENTS, ORDERS
+from paimark.tui.work.unexpected_errors import problem_of
 from tests.paimon import commit
 
 _KEYS = [*"jjjkkkhlgGoO/:?@spyiYrzL[]12345678tTbmRBuUxPDVJCMcwvfe{}<>+-*. "]
@@ -69,8 +70,8 @@ _WORDS = [
 _DEEDS = ["1sa", "2sa", "ua", "\x1b\x1b\x1b", "\x1b\x1b\x1b1sa"]
 # Lines and columns.
 _SIZES = [(24, 80), (40, 120), (40, 120), (12, 40), (50, 200)]
-# On the screen only when something failed that nobody foresaw.
-_FAULTS = ("Traceback", "a fault of Paimark")
+# On the screen only when something failed that nobody foresaw. Some words of it: lines break anywhere.
+_FAULTS = ("Traceback", " ".join(problem_of(ValueError()).hint.split()[2:6]))
 _QUIT = 0.0005
 _MOST_HEARD = 20_000
 _TOLD_SECONDS = 3.0

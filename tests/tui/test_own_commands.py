@@ -25,6 +25,7 @@ from paimark.tui.own_commands import (
 from paimark.tui.session import Target
 from tests.tui.driving import at_orders
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
+from tests.wording import about
 
 ORDERS = Target(TablePath("shop", "orders"))
 
@@ -45,7 +46,7 @@ def test_each_placeholder_is_a_part_of_one_word_whatever_its_value_holds() -> No
 
 def test_no_secret_and_no_option_comes_from_a_value() -> None:
     assert "hunter2" not in words_of("echo {warehouse}")[1]
-    with pytest.raises(Refused, match="would be read as an option"):
+    with pytest.raises(Refused, match=about("-rf", "option")):
         words_of("rm {tag}", RowVersion(tag="-rf"))
     assert words_of("rm --tag={tag}", RowVersion(tag="-rf")) == ["rm", "--tag=-rf"]
     with pytest.raises(NotFound, match="There is no tag here"):
@@ -55,21 +56,21 @@ def test_no_secret_and_no_option_comes_from_a_value() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (OwnCommand("f6", "echo {tble}"), "there is no {tble}"),
-        (OwnCommand("f6", "echo 'x"), "can't be split"),
-        (OwnCommand("f6", ""), "names no program"),
-        (OwnCommand("f6", "sh -c 'echo {tag}'"), "a shell would run what {tag} holds"),
-        (OwnCommand("f6", ["/bin/bash", "-xec", "ls {table}"]), "a shell would run what {table} holds"),
-        (OwnCommand("f6", "echo", on="snapshot"), "there is no tab 'snapshot'"),
-        (OwnCommand("x", "echo"), "is the key of act.delete"),
-        (OwnCommand("a", "echo"), "a, for command.1, is the key of "),
-        (OwnCommand("nokey", "echo"), "is no key"),
+        (OwnCommand("f6", "echo {tble}"), ("no {tble}",)),
+        (OwnCommand("f6", "echo 'x"), ("split",)),
+        (OwnCommand("f6", ""), ("no program",)),
+        (OwnCommand("f6", "sh -c 'echo {tag}'"), ("shell", "{tag}")),
+        (OwnCommand("f6", ["/bin/bash", "-xec", "ls {table}"]), ("shell", "{table}")),
+        (OwnCommand("f6", "echo", on="snapshot"), ("no tab 'snapshot'",)),
+        (OwnCommand("x", "echo"), ("key of act.delete",)),
+        (OwnCommand("a", "echo"), ("a", "for command.1", "key of")),
+        (OwnCommand("nokey", "echo"), ("no key",)),
     ],
 )
-def test_what_can_not_be_is_refused_at_start(asked: OwnCommand, sentence: str) -> None:
+def test_what_can_not_be_is_refused_at_start(asked: OwnCommand, sentence: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as refused:
         require_free_keys(bindings_of(ready_commands([asked])), _scopes(), keymap_of({}, []))
-    assert sentence in refused.value.message
+    assert about(*sentence).search(refused.value.message)
 
 
 async def test_a_command_asks_and_read_only_mode_refuses_it_unless_it_only_reads(warehouse: Path) -> None:

@@ -31,6 +31,7 @@ from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.long import unhurried
 from tests.paimon import commit, read_rows
 from tests.storage.wrapped import Wrapped
+from tests.wording import about
 
 DAY = 24 * 3600 * 1000
 
@@ -131,7 +132,7 @@ def test_a_file_of_another_size_is_told(context: Context, orders: Path) -> None:
     size = path.stat().st_size
     path.write_bytes(b"")
     wrong_size = problem(verify(context, ORDERS))
-    assert (wrong_size.cause, wrong_size.detail) == ("size", f"it has 0 bytes, and should have {size}")
+    assert wrong_size.cause == "size" and about("0 bytes", size).search(wrong_size.detail)
 
 
 def test_the_schemas_that_files_were_written_by_are_needed(context: Context, orders: Path) -> None:
@@ -143,7 +144,7 @@ def test_the_schemas_that_files_were_written_by_are_needed(context: Context, ord
     (orders / "schema/schema-0").unlink()
     missing = problem(verify(context, ORDERS))
     assert missing.path == "shop.db/orders/schema/schema-0"
-    assert missing.detail == "main has files by schema 0, and lacks that"
+    assert about("main", "files", "schema 0", "lacks").search(missing.detail)
     assert missing.needed_by_count == 6
 
 
@@ -197,14 +198,14 @@ def test_orphans_are_told_by_age_and_by_who_may_own_them(context: Context, order
     assert report.is_whole
     [orphan] = report.orphans
     assert (orphan.path, orphan.size) == ("shop.db/orders/manifest/manifest-lost-0", 5)
-    assert orphan.owner == "a commit that failed, or that is being made"
+    assert about("commit", "failed", "being made").search(orphan.owner)
     assert orphan.age is not None and orphan.age > 2 * DAY
     assert (report.orphan_count, report.orphan_bytes) == (1, 5)
-    assert {each.path.removeprefix("shop.db/orders/"): each.owner for each in report.young} == {
-        "bucket-0/data-lost-0.parquet": "a writer that died, or that has not committed yet",
-        "notes.txt": "another program: Paimon keeps no such file there",
-        "savepoint/manifest-list-x": "a savepoint that was not finished",
-    }
+    owners = {each.path.removeprefix("shop.db/orders/"): each.owner for each in report.young}
+    assert owners.keys() == {"bucket-0/data-lost-0.parquet", "notes.txt", "savepoint/manifest-list-x"}
+    assert about("writer", "died").search(owners["bucket-0/data-lost-0.parquet"])
+    assert about("another program").search(owners["notes.txt"])
+    assert about("savepoint", "not finished").search(owners["savepoint/manifest-list-x"])
     assert len(verify(later(context), ORDERS).orphans) == 4
     assert len(verify(context, ORDERS, older_than=0).orphans) == 4
 
@@ -256,8 +257,10 @@ def test_what_is_left_of_unfinished_changes_is_told_apart(context: Context, orde
     assert report.is_whole and report.orphans == ()
     owners = {each.path.removeprefix("shop.db/orders/"): each.owner for each in report.leftovers}
     assert set(owners) == set(names)
-    assert owners["branch/ACTION"].startswith("a change that runs, or was interrupted")
-    assert owners["savepoint/CLAIM-7"] == "a savepoint being made"
+    assert about("change", "runs", "interrupted", "`paimark recover shop.orders`").search(
+        owners["branch/ACTION"]
+    )
+    assert about("savepoint", "being made").search(owners["savepoint/CLAIM-7"])
     assert "LATEST" in owners[f"snapshot/.LATEST.{uuid}"]
 
 

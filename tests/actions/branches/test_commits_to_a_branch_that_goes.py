@@ -14,6 +14,7 @@ from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, context_on, done, planned
 from tests.actions.taking_over import add, branched, rows_of
 from tests.actions.test_late_recovery import died
+from tests.wording import about
 
 ACTION = "delete-branch"
 FIX = ORDERS.root("fix")
@@ -34,9 +35,7 @@ def test_a_commit_after_the_decision_keeps_the_branch(with_branch: Context, ware
     head = Lineage(with_branch.files, FIX).latest()
     assert head is not None
     [step] = [each for each in planned(with_branch, "recover").steps if each.target == "branch fix"]
-    assert step.verb == "check" and step.detail.startswith(
-        f"it stays with all its files: snapshot {head.id} by "
-    )
+    assert step.verb == "check" and about("stays", f"snapshot {head.id}").search(step.detail)
     done(with_branch, "recover")
     assert [row["order_id"] for row in rows_of(with_branch, FIX)][-3:] == [100, 101, 102]
     assert verify(with_branch, ORDERS).problems == ()
@@ -50,7 +49,7 @@ def test_a_commit_right_after_the_decision_keeps_the_branch(with_branch: Context
         with_branch.files, _COMMITTED, lambda: add(with_branch, "shop.orders$branch_fix", 102)
     )
     outcome = done(context_on(warehouse, meanwhile), ACTION, name="fix")
-    assert outcome.message.startswith("Branch fix of shop.orders stays: snapshot 5 by ")
+    assert about("branch fix", "shop.orders", "stays", "snapshot 5").search(outcome.message)
     assert outcome.result["freed_files"] == 0
     assert str(outcome.result["stays"]).startswith("snapshot 5 by ")
     assert [row["order_id"] for row in rows_of(with_branch, FIX)][-3:] == [100, 101, 102]
@@ -75,7 +74,8 @@ def test_a_commit_that_was_under_way_stays_whole(with_branch: Context, warehouse
         close_before_removal(with_branch.files, FIX)
 
     outcome = done(context_on(warehouse, Meanwhile(with_branch.files, _DELETES, commits)), ACTION, name="fix")
-    assert "came while it was being deleted" in outcome.message and "lacks" not in outcome.message
+    assert about("branch fix", "snapshot 5", "deleted").search(outcome.message)
+    assert not about("lacks").search(outcome.message)
     assert [row["order_id"] for row in rows_of(with_branch, FIX)][-3:] == [100, 101, 102]
     assert Lineage(with_branch.files, FIX).snapshot_ids() == [5]
     assert planned(with_branch, "recover").empty and verify(with_branch, ORDERS).problems == ()

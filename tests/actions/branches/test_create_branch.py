@@ -45,6 +45,7 @@ from tests.actions.acting import (
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.table.branches import fast_forward
+from tests.wording import about
 
 NEVER = "2147483647"
 
@@ -131,7 +132,7 @@ def test_a_branch_that_is_not_made_leaves_no_pin(context: Context, warehouse: Pa
     before = contents(orders)
     plan = planned(context, "create-branch", name="b", tag="short")
     files = Meanwhile(context.files, "tag/tag-paimark.merge.b.3", (orders / "tag/tag-short").unlink)
-    with pytest.raises(Refused, match="tag-short has gone since the plan was made"):
+    with pytest.raises(Refused, match=about("tag-short", "plan")):
         applied(context_on(warehouse, files), plan)
     del before["tag/tag-short"]
     assert contents(orders) == before
@@ -180,7 +181,7 @@ def test_a_pin_of_another_snapshot_is_left_alone(context: Context, warehouse: Pa
     done(context, "create-tag", name="short", snapshot=3, retain="7 d")
     (orders / "tag/tag-paimark.merge.b.3").write_bytes((orders / "snapshot/snapshot-2").read_bytes())
     before = contents(orders)
-    with pytest.raises(Refused, match=r"tag-paimark\.merge\.b\.3 is of another snapshot 2"):
+    with pytest.raises(Refused, match=about("tag-paimark.merge.b.3", "another", "snapshot 2")):
         done(context, "create-branch", name="b", tag="short")
     assert contents(orders) == before
 
@@ -189,7 +190,7 @@ def test_a_tag_whose_time_is_over_is_refused(context: Context) -> None:
     done(context, "create-tag", name="short", retain="1 h")
     later = context.clock() + 2 * 3_600_000
     plan = planned(replace(context, clock=lambda: later), "create-branch", name="fix", tag="short")
-    assert plan.refusals[0].reason == "Tag short had its time: it is deleted any moment"
+    assert about("tag short", "time", "deleted").search(plan.refusals[0].reason)
 
 
 def test_a_savepoint_is_a_tag(context: Context, orders: Path) -> None:
@@ -212,13 +213,13 @@ def test_a_savepoint_that_is_still_being_made_is_not_branched_from(context: Cont
     )
     (orders / "savepoint/CLAIM-1").write_bytes(claim.to_json())
     plan = planned(context, "create-branch", name="fix", tag="savepoint.1")
-    assert plan.refusals[0].reason == "Savepoint 1 is still being made"
+    assert about("savepoint 1", "being made").search(plan.refusals[0].reason)
 
 
 def test_one_schema_is_told_as_one(context: Context) -> None:
     said: list[str] = []
     applied(context, planned(context, "create-branch", name="fix", tag="v2"), said)
-    assert "copied schema 0, retention off in it" in said
+    assert any(about("copied", "schema 0", "retention").search(line) for line in said)
 
 
 def _with_newer_files(context: Context, warehouse: Path) -> TablePath:
@@ -275,14 +276,14 @@ def test_schemas_up_to_the_highest_in_any_data_file_are_copied(context: Context,
 
     (first.parent / "schema-0").unlink()
     plan = planned(context, "create-branch", table=wide, name="c", tag="t")
-    assert plan.refusals[0].reason.endswith("shop.db/wide/schema/schema-0 does not exist")
+    assert about("shop.db/wide/schema/schema-0", "exist").search(plan.refusals[0].reason)
 
 
 def test_a_tag_that_lost_its_manifests_is_refused(context: Context, orders: Path) -> None:
     tag = Lineage(context.files, ORDERS.root()).tag("v2")
     (orders / "manifest" / tag.delta_manifest_list).unlink()
     plan = planned(context, "create-branch", name="b", tag="v2")
-    assert plan.refusals[0].reason.startswith("Tag v2 can't be branched from: shop.db/orders/manifest/")
+    assert about("tag v2", "shop.db/orders/manifest/").search(plan.refusals[0].reason)
 
 
 def test_a_tag_of_another_branch_is_not_found_and_said(context: Context) -> None:
@@ -290,10 +291,10 @@ def test_a_tag_of_another_branch_is_not_found_and_said(context: Context) -> None
     done(context, "create-tag", name="on_b", branch="b")
     with pytest.raises(NotFound, match="no tag on_b") as missing:
         planned(context, "create-branch", name="c", tag="on_b")
-    assert missing.value.hint == "Branch b has one of this name, and branches are made from tags of main."
+    assert about("branch b", "main").search(missing.value.hint)
     with pytest.raises(NotFound) as near:
         planned(context, "create-branch", name="c", tag="V2")
-    assert near.value.hint == "Did you mean v2?"
+    assert about("v2").search(near.value.hint)
 
 
 def test_a_branch_that_is_there_is_refused_and_stays_as_it_is(context: Context, orders: Path) -> None:
@@ -301,9 +302,9 @@ def test_a_branch_that_is_there_is_refused_and_stays_as_it_is(context: Context, 
     done(context, "create-branch", name="b", tag="v2")
     before = contents(orders)
 
-    with pytest.raises(Refused, match=r"shop\.orders has a branch b already"):
+    with pytest.raises(Refused, match=about("shop.orders", "branch b already")):
         done(context, "create-branch", name="b", tag="v2")
-    with pytest.raises(Refused, match=r"shop\.orders has a branch b already"):
+    with pytest.raises(Refused, match=about("shop.orders", "branch b already")):
         applied(context, early)
     assert contents(orders) == before
 
@@ -316,7 +317,7 @@ def test_a_branch_made_by_a_stock_engine_meanwhile_is_left_alone(
 
     plan = planned(context, "create-branch", name="b", tag="v2")
     files = Meanwhile(context.files, "branch/ACTION", stock_creates)
-    with pytest.raises(Refused, match="has a branch b already"):
+    with pytest.raises(Refused, match=about("branch b already")):
         applied(context_on(warehouse, files), plan)
 
     assert {path.name for path in orders.glob("branch/branch-b/*/*")} >= {"schema-0", "tag-v2", "snapshot-2"}
@@ -360,13 +361,13 @@ def test_a_branch_whose_tag_main_lost_is_told(context: Context, warehouse: Path,
     assert told() == []
     (orders / "tag/tag-v2").unlink()
     [(detail, hint)] = told()
-    assert detail.startswith("Main lost tag v2, which it was made from: a stock expiry on main")
-    assert hint == "Run: paimark create-tag shop.orders --name v2 --snapshot 2"
+    assert about("main", "lost", "tag v2", "expiry").search(detail)
+    assert about("paimark create-tag shop.orders --name v2 --snapshot 2").search(hint)
     done(context, "create-tag", name="v2", snapshot=2)
     assert told() == []
     for path in (orders / "tag/tag-v2", *(orders / f"snapshot/snapshot-{number}" for number in (2, 3, 4, 5))):
         path.unlink()
-    assert told()[0][1].startswith("Main has lost that snapshot, too")
+    assert about("main", "lost", "snapshot", "paimark expire-snapshots").search(told()[0][1])
 
 
 def test_what_a_fast_forward_of_another_engine_leaves_is_told(
@@ -376,10 +377,11 @@ def test_what_a_fast_forward_of_another_engine_leaves_is_told(
 
     def told() -> list[tuple[str, str]]:
         findings = doctor._table(GlobalOptions(warehouse=str(warehouse)), "shop.orders")
-        return [(each.detail.partition(":")[0], each.hint) for each in findings if each.state == "warning"]
+        return [(each.detail, each.hint) for each in findings if each.state == "warning"]
 
     def warned(action: str, **arguments: object) -> bool:
-        return "no tag of main holds it" in "".join(planned(context, action, ORDERS, **arguments).warnings)
+        warnings = planned(context, action, ORDERS, **arguments).warnings
+        return any(about("main", "snapshot 3", "no tag").search(each) for each in warnings)
 
     def job_commits() -> None:
         rows = {"order_id": [1], "customer": ["by a job"], "price": [0.5]}
@@ -388,17 +390,13 @@ def test_what_a_fast_forward_of_another_engine_leaves_is_told(
     done(context, "create-branch", name="b", tag="v2")
     job_commits()
     fast_forward(orders, "b")
-    assert told() == [
-        (
-            "Stock engines expire nothing of it",
-            "First tag the snapshots that branches share with it, if a finding names them. Then run: "
-            f'paimark alter-branch-schema shop.orders --unset "{retention_options()}"',
-        ),
-        (
-            "Main shares snapshot 3 with it, and no tag of main holds it",
-            "Run: paimark create-tag shop.orders --name shared-3 --snapshot 3",
-        ),
-    ]
+    (endless, unset), (unheld, tag_it) = told()
+    assert about("stock engines", "expire nothing", "fast-forward").search(endless)
+    assert about("tag", f'paimark alter-branch-schema shop.orders --unset "{retention_options()}"').search(
+        unset
+    )
+    assert about("main", "snapshot 3", "no tag").search(unheld)
+    assert about("paimark create-tag shop.orders --name shared-3 --snapshot 3").search(tag_it)
     assert {row.branch_name: row.health for row in branch_rows(context.files, ORDERS)} == {
         "main": "endless",
         "b": "unheld",
@@ -437,7 +435,7 @@ def test_a_tag_deleted_meanwhile_undoes_the_branch_with_its_directory(
     plan = planned(context, "create-branch", name="b", tag="v2")
     files = Meanwhile(context.files, "branch-b/tag/tag-v2", (orders / "tag/tag-v2").unlink)
 
-    with pytest.raises(Refused, match="tag-v2 has gone since the plan was made"):
+    with pytest.raises(Refused, match=about("tag-v2", "plan")):
         applied(context_on(warehouse, files), plan)
 
     assert branch_names(context.files, ORDERS) == []
@@ -449,7 +447,7 @@ def test_a_tag_that_is_another_since_the_plan_is_refused(context: Context, order
     plan = planned(context, "create-branch", name="b", tag="v2")
     (orders / "tag/tag-v2").write_bytes((orders / "snapshot/snapshot-4").read_bytes())
     before = contents(orders)
-    with pytest.raises(Refused, match=r"main of shop\.orders moved since the plan was made"):
+    with pytest.raises(Refused, match=about("main", "shop.orders", "plan")):
         applied(context, plan)
     assert contents(orders) == before
 
@@ -460,11 +458,11 @@ def test_two_exclusive_changes_never_run_at_once(context: Context, orders: Path)
     with running(context, ORDERS, token):
         hold = journal.take(context, ORDERS, plan, token, "create-branch", {})
         second = planned(context, "create-branch", name="c", tag="v2")
-        with pytest.raises(Refused, match=r"shop\.orders is held by create-branch by \S+ on here \(process"):
+        with pytest.raises(Refused, match=about("shop.orders", "held", "create-branch", "process*")):
             applied(context, plan)
     reason, hint = second.refusals[0].reason, second.refusals[0].hint
-    assert reason.startswith("shop.orders is held by create-branch by")
-    assert hint == "Wait for it to end. If it died, run `paimark recover shop.orders`."
+    assert about("shop.orders", "held", "create-branch").search(reason)
+    assert about("wait", "`paimark recover shop.orders`").search(hint)
     assert not list(orders.glob("branch/branch-*"))
     hold.release()
     assert not planned(context, "create-branch", name="c", tag="v2").refusals

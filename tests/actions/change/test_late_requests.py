@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.actions.change import journal
+from paimark.core.actions.change import journal, taking_back
 from paimark.core.actions.change.owner import running
 from paimark.core.actions.context import Context, Counting, Remark
 from paimark.core.actions.registry import action
@@ -21,6 +21,7 @@ from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS, applied, planned, texts
 from tests.faults.fault_files import Death, FaultFiles
 from tests.storage.wrapped import Wrapped
+from tests.wording import about
 
 _LATE_SECONDS = 960
 _LONG_AGO = 3600
@@ -116,7 +117,7 @@ def test_a_recovery_that_went_on_is_one(late: Context, orders: Path) -> None:
     die(late, "create-branch", 4, name="b", tag="v2")
     let_an_hour_pass(orders)
     die(late, "recover", 2)
-    assert interrupted_change(late).steps[-1] == "no request of it can come any more"
+    assert interrupted_change(late).steps[-1] == taking_back._OVER
     assert recovered(late)
 
 
@@ -138,7 +139,7 @@ def test_a_lock_that_may_still_go_is_not_given_to_another(late: Context, warehou
     """That one would lose it in the middle of its change."""
     unanswered = replace(late, files=Unreleased(late.files))
     plan = planned(unanswered, "create-branch", name="b", tag="v2")
-    with pytest.raises(Unavailable, match="it could not be undone: The store does not answer"):
+    with pytest.raises(Unavailable, match=about("undone", "the store does not answer")):
         applied(unanswered, plan)
     assert recovered(late)
 
@@ -161,13 +162,12 @@ def test_a_recovery_of_claims_that_died_is_waited_for_once_it_acted(
 def test_the_plan_tells_until_when_and_what_to_do(late: Context, orders: Path) -> None:
     die(late, "create-branch", 4, name="b", tag="v2")
     plan = planned(late, "recover")
-    assert ("check", "requests that the store may still carry out") in [
-        (step.verb, step.target) for step in plan.steps
-    ]
+    [waited_for] = [step.target for step in plan.steps if step.verb == "check"]
+    assert about("requests", "store").search(waited_for)
     until, leave, shorter = texts(plan, "affects")
-    assert "recover waits until about 20" in until and "(15 min 5" in until
-    assert "`paimark recover shop.orders` later waits for the rest only" in leave
-    assert shorter.endswith("`paimark recover shop.orders --option 'paimark.recover-wait=0 s'`")
+    assert about("recover waits", "20*").search(until) and "(15 min 5" in until
+    assert about("leave", "locked", "`paimark recover shop.orders`").search(leave)
+    assert about("`paimark recover shop.orders --option 'paimark.recover-wait=0 s'`").search(shorter)
     let_an_hour_pass(orders)
     plan = planned(late, "recover")
     assert not texts(plan, "affects")
@@ -186,7 +186,7 @@ def test_who_stops_waiting_is_told_and_changes_nothing(late: Context, orders: Pa
     with pytest.raises(KeyboardInterrupt):
         action("recover").apply(late, planned(late, "recover"), stop)
     assert isinstance(told[-1], Remark)
-    assert told[-1] == "nothing was changed: `paimark recover shop.orders` waits for the rest later"
+    assert about("nothing", "`paimark recover shop.orders`", "later").search(told[-1])
     assert (orders / "branch/branch-b").exists()
     assert recovered(late)
 

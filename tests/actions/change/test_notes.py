@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import msgspec
@@ -22,6 +23,7 @@ from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import ORDERS, done, planned
 from tests.faults.fault_files import Death, FaultFiles
+from tests.wording import about
 
 JANE = Note("before the sale", "jane")
 
@@ -76,17 +78,20 @@ def test_who_recovers_a_change_leaves_its_note_as_it_is(context: Context) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("one\ntwo", "has a line end, or another character that moves or hides text"),
-        ("\x1b]52;c;aGk=\x07", "has a line end, or another character that moves or hides text"),
-        ("sale\u202e", "has a line end, or another character that moves or hides text"),
-        ("x" * (1 << 20), "has 1,048,576 characters, and 1,000 are the most"),
+        ("one\ntwo", about("line end", "character")),
+        ("\x1b]52;c;aGk=\x07", about("line end", "character")),
+        ("sale\u202e", about("line end", "character")),
+        ("x" * (1 << 20), about("1,048,576 characters", "1,000")),
     ],
 )
-def test_a_text_that_is_no_message_is_refused_in_a_sentence(context: Context, text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=f"^The message {said}$"):
+def test_a_text_that_is_no_message_is_refused_in_a_sentence(
+    context: Context, text: str, said: re.Pattern[str]
+) -> None:
+    with pytest.raises(UsageError, match=about("message")) as refused:
         planned(context, "create-tag", name="a", message=text)
+    assert said.search(refused.value.message)
     [message] = [each for each in ACTIONS["create-tag"].arguments if each.name == "message"]
-    assert message.problem(text) == said
+    assert said.search(message.problem(text))
 
 
 @pytest.mark.parametrize(

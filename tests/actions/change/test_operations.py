@@ -16,6 +16,7 @@ from paimark.core.table.operations import read_operations
 from paimark.core.table.system_tables import system_table
 from tests.actions.acting import ORDERS, applied, codes, done, item, planned, texts
 from tests.actions.taking_over import add, branched, main_rows
+from tests.wording import about
 
 
 def names(context: Context) -> list[str]:
@@ -78,7 +79,7 @@ def test_a_replacement_is_redone(context: Context) -> None:
 
 def test_nothing_to_redo_is_said(context: Context) -> None:
     [refusal] = planned(context, "redo").refusals
-    assert refusal.reason == "shop.orders has no undo that can be redone"
+    assert about("shop.orders", "no undo", "redone").search(refusal.reason)
     done(context, "create-tag", name="kept")
     done(context, "undo")
     done(context, "create-tag", name="other")
@@ -97,7 +98,7 @@ def test_restore_walks_to_an_operation_and_back(context: Context) -> None:
     plan = planned(context, "restore", to=1)
     assert [step.target for step in plan.steps] == ["undo create-tag", "undo create-tag"]
     assert plan.undo == done(context, "restore", to=1).undo == "paimark restore shop.orders --to 3"
-    assert planned(context, "restore", to=1).summary == "shop.orders is at operation 1 already"
+    assert about("shop.orders", "operation 1 already").search(planned(context, "restore", to=1).summary)
     assert {"tag-one"} == {name for name in names(context) if name in ("tag-one", "tag-two", "tag-three")}
     assert done(context, "restore", to=3).undo == "paimark restore shop.orders --to 1"
     assert {"tag-one", "tag-two", "tag-three"} <= set(names(context))
@@ -113,7 +114,8 @@ def test_a_restore_asks_for_what_it_takes_from_readers_whichever_way_it_goes(con
     done(context, "replace-main-branch", name="fix")
     back = planned(context, "restore", to=1)
     assert codes(back) == ["changes-taken-back"] and back.ask.kind == "type"
-    assert texts(back, "loses") == ["what replace-main-branch and create-tag did, the newest first"]
+    [lost] = texts(back, "loses")
+    assert about("replace-main-branch and create-tag", "newest first").search(lost)
     applied(context, back)
     assert planned(context, "restore", to=2).ask.kind == "none"
     forth = planned(context, "restore", to=3)
@@ -124,15 +126,15 @@ def test_a_restore_asks_for_what_it_takes_from_readers_whichever_way_it_goes(con
 def test_restore_refuses_what_it_can_not_reach(context: Context) -> None:
     done(context, "create-tag", name="one", snapshot=4)
     done(context, "delete-tag", name="one")
-    with pytest.raises(NotFound, match="has no operation 9"):
+    with pytest.raises(NotFound, match=about("no operation 9")):
         planned(context, "restore", to=9)
     with pytest.raises(UsageError, match="to is missing"):
         planned(context, "restore")
     plan = planned(context, "restore", to=2)
     assert plan.summary == "Restore shop.orders to operation 2"
     [refusal] = plan.refusals
-    assert refusal.reason == "Operation 2 of shop.orders can't be reached"
-    assert refusal.hint == "Only what can be undone, or was undone last: none can be reached."
+    assert about("operation 2", "shop.orders", "reached").search(refusal.reason)
+    assert about("undone", "none").search(refusal.hint)
 
 
 def test_restore_names_what_it_can_reach(context: Context) -> None:
@@ -150,7 +152,6 @@ def test_restore_names_what_it_can_reach(context: Context) -> None:
     named = set(map(int, re.findall(r"[0-9]+", refusal.hint)))
     (now,) = (each for each in can if planned(context, "restore", to=each).empty)
     assert named == can - {now}
-    assert " can be reached." in refusal.hint
     [refusal] = planned(context, "restore", to=0).refusals[:1]
     assert set(map(int, re.findall(r"[0-9]+", refusal.hint))) == named
 
@@ -159,7 +160,7 @@ def test_a_plan_to_restore_is_refused_when_anything_was_done_since(context: Cont
     done(context, "create-tag", name="one", snapshot=4)
     plan = planned(context, "restore", to=0)
     done(context, "create-tag", name="two", snapshot=4)
-    with pytest.raises(Refused, match="moved since the plan was made"):
+    with pytest.raises(Refused, match=about("shop.orders", "plan")):
         applied(context, plan)
 
 
@@ -170,11 +171,11 @@ def test_a_restore_takes_back_nothing_in_the_place_of_what_somebody_changed(cont
     done(context, "create-tag", name="three", snapshot=4)
     plan = planned(context, "restore", to=1)
     add(context, "shop.orders$branch_fix", 900)
-    with pytest.raises(Refused, match=r"1 of 2 done, then: What create-branch made \(fix\) has been changed"):
+    with pytest.raises(Refused, match=about("1 of 2 done", "create-branch", "fix", "changed")):
         applied(context, plan)
     assert {"tag-one", "fix"} <= set(names(context)) and "tag-three" not in names(context)
     [refusal] = planned(context, "restore", to=1).refusals
-    assert refusal.reason == "What create-branch made (fix) has been changed since"
+    assert about("create-branch", "fix", "changed").search(refusal.reason)
 
 
 def test_a_restore_that_stops_tells_of_its_own_step_not_of_an_earlier_change(context: Context) -> None:
@@ -184,7 +185,7 @@ def test_a_restore_that_stops_tells_of_its_own_step_not_of_an_earlier_change(con
     add(context, "shop.orders$branch_fix", 900)
     done(context, "replace-main-branch", name="fix")
     plan = planned(context, "restore", to=1)
-    with pytest.raises(Refused, match=r"1 of 2 done, then: What create-branch made \(fix\) has been changed"):
+    with pytest.raises(Refused, match=about("1 of 2 done", "create-branch", "fix", "changed")):
         applied(context, plan)
 
 

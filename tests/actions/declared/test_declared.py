@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from typing import Any
@@ -25,6 +26,7 @@ from paimark.core.actions.declared.kinds import (
 from paimark.core.actions.names import known_names
 from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS
+from tests.wording import about
 
 CHOICE = Choice("layout", among=("pointer", "overwrite"))
 
@@ -58,56 +60,57 @@ def test_what_a_declaration_names_is_there(name: str) -> None:
     [
         (Text("to"), "a b", "a b"),
         (Number("id"), "7", 7),
-        (Number("id"), "seven", "is a whole number, not 'seven'"),
-        (Number("id"), "-1", "is a whole number, not '-1'"),
+        (Number("id"), "seven", about("whole number", "'seven'")),
+        (Number("id"), "-1", about("whole number", "'-1'")),
         (Flag("keep"), "Yes", True),
         (Flag("keep"), "off", False),
-        (Flag("keep"), "maybe", "is yes or no: 'maybe' is neither"),
+        (Flag("keep"), "maybe", about("yes", "no", "'maybe'")),
         (CHOICE, "overwrite", "overwrite"),
-        (CHOICE, "sideways", "is pointer or overwrite, not sideways"),
+        (CHOICE, "sideways", about("pointer", "overwrite", "sideways")),
     ],
 )
 def test_what_is_typed_is_read_or_the_reason_is_said(argument: Argument, text: str, value: object) -> None:
     try:
         assert argument.read(text) == value
     except ValueError as error:
-        assert str(error) == value
+        assert isinstance(value, re.Pattern) and value.search(str(error))
 
 
 @pytest.mark.parametrize(
     ("argument", "value", "problem"),
     [
-        (Text("to"), "x", ""),
-        (Text("to"), 5, "is a text, not 5"),
-        (Text("to"), " ", "is empty"),
-        (Number("id"), 5, ""),
-        (Number("id"), True, "is a whole number, not True"),
-        (Number("id"), "5", "is a whole number, not '5'"),
-        (Flag("keep"), True, ""),
-        (Flag("keep"), 1, "is true or false, not 1"),
-        (CHOICE, "pointer", ""),
-        (CHOICE, "sideways", "is pointer or overwrite, not sideways"),
+        (Text("to"), "x", None),
+        (Text("to"), 5, about("text", "5")),
+        (Text("to"), " ", about("empty")),
+        (Number("id"), 5, None),
+        (Number("id"), True, about("whole number", "True")),
+        (Number("id"), "5", about("whole number", "'5'")),
+        (Flag("keep"), True, None),
+        (Flag("keep"), 1, about("true", "false", "1")),
+        (CHOICE, "pointer", None),
+        (CHOICE, "sideways", about("pointer", "overwrite", "sideways")),
     ],
 )
 def test_a_value_of_a_program_is_one_or_the_reason_is_said(
-    argument: Argument, value: object, problem: str
+    argument: Argument, value: object, problem: re.Pattern[str] | None
 ) -> None:
-    assert argument.problem(value) == problem
+    said = argument.problem(value)
+    assert problem.search(said) if problem else not said
 
 
 @pytest.mark.parametrize(
     ("argument", "tag", "why"),
     [
-        (TagName("name"), "", "Go to a tag: there is none here to rename"),
-        (TagName("name"), "savepoint.1", "This tag belongs to savepoint 1 and keeps its name"),
-        (SavepointId("id"), "v2", "Go to a savepoint: there is none here to rename"),
-        (BranchName("name", of_main="main is main"), "v2", "Go to a branch: main is main"),
+        (TagName("name"), "", about("tag", "none", "rename")),
+        (TagName("name"), "savepoint.1", about("tag", "savepoint 1", "name")),
+        (SavepointId("id"), "v2", about("savepoint", "none", "rename")),
+        (BranchName("name", of_main="main is main"), "v2", about("branch", "main is main")),
     ],
 )
-def test_a_row_without_the_thing_is_told(argument: Argument, tag: str, why: str) -> None:
+def test_a_row_without_the_thing_is_told(argument: Argument, tag: str, why: re.Pattern[str]) -> None:
     row = RowVersion(tag=tag or None)
     assert argument.of(Seen(row)) is None
-    assert argument.why_none("rename", Seen(row)) == why
+    assert why.search(argument.why_none("rename", Seen(row)))
 
 
 def test_names_to_choose_from_are_those_that_an_action_takes(warehouse: Any) -> None:

@@ -19,6 +19,7 @@ from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import applied, done, planned
 from tests.actions.merge.test_merge_goes_on import Beside
 from tests.paimon import commit, create_table, open_table, read_rows
+from tests.wording import about
 
 SCHEMA = pa.schema(
     [
@@ -124,6 +125,7 @@ def test_other_keys_stay_and_rows_are_written_once(make_table: MakeTable, partit
     assert safe.saved_snapshot_id == 4
 
 
+@pytest.mark.long
 def test_it_goes_back_to_main_right_before_it(make_table: MakeTable) -> None:
     table = make_table("back")
     table.beside.deed = lambda: table.write({"a2": 7, "a9": 7})
@@ -161,9 +163,9 @@ def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
     table = make_table("outrun")
     monkeypatch.setattr(rewrite_main, "_TRIES", 2)
     table.beside.deed = lambda: table.write({"a1": 7})
-    with pytest.raises(Refused, match="moved each of the 2 times that its rows were written") as refused:
+    with pytest.raises(Refused, match=about("moved", "2 times")) as refused:
         table.merge("branch")
-    assert refused.value.hint.startswith("Nothing was committed. pypaimon 2.1.0 writes to it: try again")
+    assert about("nothing", "pypaimon 2.1.0").search(refused.value.hint)
     assert table.rows() == BEFORE | {"a1": 7}
     assert SavepointManager(table.context.files, table.path).ids() == []
     assert table.context.files.names(f"{table.path.directory}/consumer") == []
@@ -172,7 +174,7 @@ def test_a_job_that_is_always_faster_is_said_and_leaves_nothing(
 def test_a_new_conflict_is_refused_and_nothing_is_left(make_table: MakeTable) -> None:
     table = make_table("conflict")
     table.beside.deed = lambda: table.write({"a1": 7})
-    with pytest.raises(Refused, match="1 key changed in main and in branch fix"):
+    with pytest.raises(Refused, match=about("1 key", "main", "branch fix")):
         table.merge()
     assert table.rows() == BEFORE | {"a1": 7} and len(table.beside.writes) == 1
     assert SavepointManager(table.context.files, table.path).ids() == []
@@ -188,11 +190,11 @@ def test_a_new_conflict_is_refused_and_nothing_is_left(make_table: MakeTable) ->
     ("options", "later", "replaces", "writes"),
     [
         ({}, {"a2": 7}, True, 2),
-        ({"bucket": "-1"}, {"b1": 7, "c1": 7}, False, 1),
-        ({"file_format": "avro"}, {"a2": 7}, False, 1),
         *(
             pytest.param(*each, marks=pytest.mark.long)
             for each in (
+                ({"bucket": "-1"}, {"b1": 7, "c1": 7}, False, 1),
+                ({"file_format": "avro"}, {"a2": 7}, False, 1),
                 ({}, {"b1": 7}, True, 1),
                 ({"sequence_field": "value"}, {"a2": 7}, False, 2),
                 ({"sequence_field": "value"}, {"b1": 7, "c1": 7}, False, 1),

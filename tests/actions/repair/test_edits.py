@@ -9,6 +9,7 @@ import pytest
 from paimark.core.actions.repair.edits import cell_text, in_zone, read_edits
 from paimark.core.errors import UsageError
 from paimark.core.table.records import SchemaField, TableSchema
+from tests.wording import about
 
 COLUMNS = {
     "id": "INT NOT NULL",
@@ -59,55 +60,57 @@ def test_a_value_is_typed_by_its_column(name: str, text: str | None, read: str |
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("price", "1234.5", "1234.5 is no value of price, which is DECIMAL"),
-        ("price", "1.005", "is no value of price"),
-        ("price", "NaN", "is no value of price"),
-        ("price", "", '"" is no value of price'),
-        ("tiny", "128", "is no value of tiny"),
-        ("tiny", "1_0", "is no value of tiny"),
-        ("on", "yes", "is no value of on"),
-        ("day", "2026-02-30", "is no value of day"),
-        ("at", "2026-02-28 10:00:00.1255", "is no value of at"),
-        ("at", "2026-02-28 10:00:00+02:00", "is no value of at"),
-        ("short", "abcd", "is no value of short"),
-        ("f", "1e39", "is no value of f"),
-        ("nanos", "2026-02-28 10:00:00", "Spark has no nanoseconds"),
-        ("local", "2026-02-28 10:00:00", "2026-02-28 10:00:00 has no zone"),
-        ("local", "2026-02-28 10:00:00.1234567Z", "is no value of local"),
-        ("bytes", "00", "its text is not exact"),
-        ("must", None, "must can't be NULL"),
-        ("id", None, "id can't be NULL"),
-        ("prise", "1", "The table has no column prise"),
+        ("price", "1234.5", ("1234.5", "no value", "price", "DECIMAL*")),
+        ("price", "1.005", ("no value", "price")),
+        ("price", "NaN", ("no value", "price")),
+        ("price", "", ('""', "no value", "price")),
+        ("tiny", "128", ("no value", "tiny")),
+        ("tiny", "1_0", ("no value", "tiny")),
+        ("on", "yes", ("no value", "on")),
+        ("day", "2026-02-30", ("no value", "day")),
+        ("at", "2026-02-28 10:00:00.1255", ("no value", "at")),
+        ("at", "2026-02-28 10:00:00+02:00", ("no value", "at")),
+        ("short", "abcd", ("no value", "short")),
+        ("f", "1e39", ("no value", "f")),
+        ("nanos", "2026-02-28 10:00:00", ("Spark", "nanoseconds")),
+        ("local", "2026-02-28 10:00:00", ("2026-02-28 10:00:00", "no zone")),
+        ("local", "2026-02-28 10:00:00.1234567Z", ("no value", "local")),
+        ("bytes", "00", ("text", "not exact")),
+        ("must", None, ("must", "NULL")),
+        ("id", None, ("id", "NULL")),
+        ("prise", "1", ("no column prise",)),
     ],
 )
-def test_what_is_no_value_of_its_column_is_refused(name: str, text: str | None, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_is_no_value_of_its_column_is_refused(
+    name: str, text: str | None, said: tuple[str, ...]
+) -> None:
+    with pytest.raises(UsageError, match=about(*said)):
         cell_text(SCHEMA, name, text)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('{"key": {"id": 1}}', "nothing to do"),
-        ('{"key": {"id": 1}, "set": {}}', "sets nothing"),
-        ('{"key": {"id": 1}, "set": {"id": 2}}', "id is in the key"),
-        ('{"key": {"id": 1}, "set": {"price": 1}, "delete": true}', "set and delete"),
-        ('{"key": {"id": 1}, "set": {"price": [1]}}', "no value of a cell"),
-        ('{"key": {"id": 1}, "sets": {"price": 1}}', "is no edit"),
-        ('{"key": {"price": 1}, "delete": true}', "Its key is not of id"),
-        ('{"key": {"id": null}, "delete": true}', "id can't be NULL"),
-        ('{"key": {"id": 1}, "add": {"price": 1}}', "A new row needs must"),
+        ('{"key": {"id": 1}}', ("nothing",)),
+        ('{"key": {"id": 1}, "set": {}}', ("sets nothing",)),
+        ('{"key": {"id": 1}, "set": {"id": 2}}', ("id", "key")),
+        ('{"key": {"id": 1}, "set": {"price": 1}, "delete": true}', ("set", "delete")),
+        ('{"key": {"id": 1}, "set": {"price": [1]}}', ("no value", "cell")),
+        ('{"key": {"id": 1}, "sets": {"price": 1}}', ("no edit",)),
+        ('{"key": {"price": 1}, "delete": true}', ("key", "not of id")),
+        ('{"key": {"id": null}, "delete": true}', ("id", "NULL")),
+        ('{"key": {"id": 1}, "add": {"price": 1}}', ("new row", "must")),
         (
             '{"key": {"id": 1}, "delete": true}\n{"key": {"id": "01"}, "delete": true}',
-            "Line 2 .* second time",
+            ("line 2", "second time"),
         ),
-        ("\n", "has no edit"),
+        ("\n", ("no edit",)),
     ],
 )
-def test_a_file_with_what_is_no_edit_is_refused(tmp_path: Path, line: str, said: str) -> None:
+def test_a_file_with_what_is_no_edit_is_refused(tmp_path: Path, line: str, said: tuple[str, ...]) -> None:
     path = tmp_path / "edits.jsonl"
     path.write_text(line, encoding="utf-8")
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=about(*said)):
         read_edits(str(path), SCHEMA)
 
 

@@ -38,6 +38,7 @@ from tests.actions.taking_over import add, branched, left_stray, main_rows, rows
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import open_table
 from tests.storage.wrapped import Wrapped
+from tests.wording import about
 
 ACTION = "replace-main-branch"
 NEVER = "2147483647"
@@ -126,10 +127,8 @@ def test_several_savepoints_are_told_as_several(context: Context) -> None:
     branched(context, tag="third")
     plan = planned(context, ACTION, name="fix")
     assert "; savepoints 1 and 2; " in plan.kept[0]
-    assert item(plan, "savepoints-leave-main").text == (
-        "savepoints 3 and 4 of main, made after the fork: "
-        "they stay with the current main, under its other name"
-    )
+    leave = item(plan, "savepoints-leave-main").text
+    assert about("savepoints 3 and 4", "main", "after the fork", "they stay").search(leave)
 
 
 def test_a_branch_that_expired_its_own_past_gets_tags_only(context: Context) -> None:
@@ -197,7 +196,7 @@ def test_the_main_branch_again_is_nothing_to_do(context: Context, orders: Path) 
     before = contents(orders)
     plan = planned(context, ACTION, name="fix")
     assert plan.empty and not plan.refusals
-    assert applied(context, plan).message == "Branch fix of shop.orders is main already"
+    assert about("branch fix", "shop.orders", "main already").search(applied(context, plan).message)
     assert contents(orders) == before
 
 
@@ -206,7 +205,7 @@ def test_an_expiry_with_arguments_is_warned_of_whichever_branch_is_main(context:
     branched(context, "two", order_id=102)
     replaced(context, "one")
     plan = planned(context, ACTION, name="two")
-    assert "main is `shop.orders$branch_two`; their `CALL expire_snapshots` there takes files of" in (
+    assert about("main", "`shop.orders$branch_two`", "`CALL expire_snapshots`", "files").search(
         item(plan, "stock-stays").text
     )
 
@@ -222,7 +221,7 @@ def test_an_expiry_with_arguments_is_warned_of_whoever_committed(
             path.write_bytes(msgspec.json.encode({**snapshot, "commitUser": "paimark-sql"}))
     plan = planned(context, ACTION, name="fix")
     said = item(plan, "stock-seen" if is_seen else "stock-unseen").text
-    assert "must use `shop.orders$branch_fix`; their `CALL expire_snapshots` there takes files of" in said
+    assert about("`shop.orders$branch_fix`", "`CALL expire_snapshots`", "files").search(said)
     dropping = planned(context, ACTION, name="fix", drop_previous=True)
     assert "CALL" not in " ".join(texts(dropping))
 
@@ -232,20 +231,19 @@ def test_the_plan_says_first_what_is_lost_and_then_who_will_notice(context: Cont
     (orders / "consumer/consumer-job").write_text('{"nextSnapshot": 4}')
     branched(context)
     plan = planned(context, ACTION, name="fix")
-    assert plan.headline == "Make branch fix main of shop.orders."
+    assert about("branch fix", "main", "shop.orders").search(plan.headline)
     assert codes(plan) == ["commits-leave-main", "consumer-gone", "stock-seen"]
     assert [each.is_grave for each in plan.lines[:3]] == [True, True, False]
     assert (plan.lines[0].count, item(plan, "consumer-gone").names) == (3, ("job",))
     seen = item(plan, "stock-seen").text
-    assert re.match(
-        r"pypaimon 2\.1\.0 wrote to shop\.orders (now|\d+ .* ago)\. Stock engines, readers too, ", seen
-    )
+    assert re.search(r"pypaimon 2\.1\.0 .*\bshop\.orders (now|\d+ .* ago)\b", seen)
+    assert about("stock engines", "readers").search(seen)
     assert plan.ask.phrase == "fix"
     assert plan.undo == "paimark undo shop.orders"
     said = [f"{step.verb} {step.target}: {step.detail}" for step in plan.steps]
-    assert said[0] == "copy branch fix: snapshots 1 to 1 of main, from before the fork"
+    assert about("copy branch fix", "snapshots 1 to 1", "main", "before the fork").search(said[0])
     today = datetime.now(UTC).strftime("%Y%m%d")
-    assert said[1].startswith(f"move the previous main: into branch main-{today}T")
+    assert about("move the previous main", f"branch main-{today}T*").search(said[1])
     assert "5 snapshots, 1 tag, 1 schema, 1 consumer; no data" in said[1]
     assert not any(step.verb == "delete" for step in plan.steps)
     archive = replaced(context)
@@ -259,13 +257,9 @@ def test_what_moved_since_the_plan_is_refused_with_both_states(context: Context,
     add(context, "shop.orders", 200)
     with pytest.raises(Refused) as refused:
         applied(context, plan)
-    assert refused.value.message == (
-        "shop.orders moved since the plan was made: "
-        "then main at snapshot 5 and fix at snapshot 3, now main at snapshot 6 and fix at snapshot 3"
-    )
-    assert refused.value.hint == (
-        "Nothing was changed. pypaimon 2.1.0 writes to main: pause it, and make a new plan."
-    )
+    then, now = "main at snapshot 5 and fix at snapshot 3", "main at snapshot 6 and fix at snapshot 3"
+    assert about("shop.orders", "plan", f"then {then}", f"now {now}").search(refused.value.message)
+    assert about("nothing", "pypaimon 2.1.0", "main", "pause", "new plan").search(refused.value.hint)
     assert sorted(path.name for path in (orders / "branch").iterdir()) == ["branch-fix", "operations"]
     assert len(Lineage(context.files, ORDERS.root()).snapshot_ids()) == 6
 
@@ -312,9 +306,7 @@ def test_tags_of_one_name_at_two_snapshots_are_refused_and_listed(context: Conte
     done(context, "create-tag", name="done", snapshot=1)
     done(context, "create-tag", name="done", branch="fix")
     [refusal] = planned(context, ACTION, name="fix").refusals
-    assert refusal.reason == (
-        "Tags of one name hold different snapshots: done (snapshot 1 of main, 3 of the branch)"
-    )
+    assert about("tags", "done", "snapshot 1 of main", "3 of the branch").search(refusal.reason)
 
 
 def test_what_cannot_be_read_does_not_become_main(context: Context, warehouse: Path) -> None:
@@ -324,13 +316,13 @@ def test_what_cannot_be_read_does_not_become_main(context: Context, warehouse: P
         planned(context, ACTION, name="fix", layout="sideways")
     open_table(warehouse, "shop.orders").branch_manager().create_branch("empty")
     [refusal] = planned(context, ACTION, name="empty").refusals
-    assert refusal.reason == "empty of shop.orders has no snapshot: main would be empty"
+    assert about("empty of shop.orders", "no snapshot").search(refusal.reason)
     fix = branched(context)
     newest = Lineage(context.files, fix).latest()
     assert newest is not None
     context.files.delete(ORDERS.manifest(newest.delta_manifest_list))
     [refusal] = planned(context, ACTION, name="fix").refusals
-    assert refusal.reason.startswith("fix of shop.orders can't be read: ")
+    assert about("fix of shop.orders", "read", newest.delta_manifest_list).search(refusal.reason)
 
 
 def test_a_data_file_that_is_gone_is_named(context: Context, orders: Path) -> None:
@@ -347,7 +339,7 @@ def test_a_savepoint_being_made_on_main_is_waited_for(context: Context, warehous
     with pytest.raises(Death):
         done(context_on(warehouse, FaultFiles(context.files, 2)), "create-savepoint")
     [refusal] = planned(context, ACTION, name="fix").refusals
-    assert refusal.reason == "Savepoint 1 of main is still being made"
+    assert about("savepoint 1", "main", "being made").search(refusal.reason)
     done(context, "recover")
     replaced(context)
 
@@ -357,7 +349,7 @@ def test_who_is_killed_half_way_blocks_others_until_recovered(context: Context, 
     with pytest.raises(Death):
         done(context_on(warehouse, FaultFiles(context.files, 4)), ACTION, name="fix")
     [refusal] = planned(context, ACTION, name="fix").refusals
-    assert refusal.reason.startswith("shop.orders has an interrupted replace-main-branch by ")
+    assert about("shop.orders", "interrupted replace-main-branch").search(refusal.reason)
     done(context, "recover")
     replaced(context)
 
@@ -398,7 +390,7 @@ def test_a_dropped_main_frees_what_only_it_kept(context: Context, orders: Path) 
     assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(fix)] == [1]
     assert resolve_version(context.files, fix, "savepoint.1").snapshot.id == 1
     [refusal] = planned(context, "undo").refusals
-    assert refusal.reason == "The main that branch fix replaced was dropped"
+    assert about("main", "branch fix", "dropped").search(refusal.reason)
 
 
 class JustBefore(Wrapped):
@@ -429,7 +421,7 @@ def test_what_main_got_at_the_last_moment_is_not_dropped(
     racing = JustBefore(context.files, ORDERS.main_branch_file, deeds[what])
     outcome = done(context_on(warehouse, racing), ACTION, name="fix", drop_previous=True)
     [kept] = texts(outcome, "keeps")
-    assert kept.endswith(("was made there meanwhile", "was committed there meanwhile"))
+    assert about("committed" if what == "commit" else "made", "meanwhile").search(kept)
     assert outcome.undo == "paimark undo shop.orders"
     archive = ORDERS.root(str(outcome.result["previous_main"]))
     assert len(rows_of(context, archive)) == (9 if what == "commit" else 8)
@@ -443,13 +435,11 @@ def test_dropping_main_never_loses_a_savepoint(context: Context) -> None:
     done(context, "create-savepoint")
     branched(context)
     [refusal] = planned(context, ACTION, name="fix", drop_previous=True).refusals
-    assert refusal.reason == "Dropping the previous main would lose savepoint 1"
+    assert about("previous main", "lose", "savepoint 1").search(refusal.reason)
     replaced(context)
     branched(context, "next")
-    refusals = planned(context, ACTION, name="next", drop_previous=True).refusals
-    assert [each.reason for each in refusals] == [
-        "The previous main is branch fix, which stays under its name"
-    ]
+    [refusal] = planned(context, ACTION, name="next", drop_previous=True).refusals
+    assert about("previous main", "branch fix", "stays").search(refusal.reason)
 
 
 def test_commits_of_a_stale_writer_are_found(context: Context) -> None:

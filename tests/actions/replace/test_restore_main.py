@@ -13,6 +13,7 @@ from paimark.core.errors import Corrupt, Refused
 from paimark.core.table.lineage.main_branch import main_root
 from tests.actions.acting import ORDERS, applied, codes, done, planned, texts
 from tests.actions.taking_over import branched, main_rows
+from tests.wording import about
 
 
 @pytest.fixture
@@ -27,10 +28,11 @@ def archive(context: Context, orders: Path) -> str:
 def test_the_archive_becomes_main(context: Context, archive: str, orders: Path) -> None:
     with pytest.raises(Corrupt) as lost:
         main_root(context.files, ORDERS)
-    assert lost.value.hint == "Make another branch main: paimark recover shop.orders --main NAME."
+    assert about("paimark recover shop.orders --main NAME").search(lost.value.hint)
     plan = planned(context, "recover", main=archive)
     assert plan.refusals == () and codes(plan) == ["commits-leave-main", "final"]
-    assert texts(plan, "loses") == ["what branch fix got as main: it is gone"]
+    [lost_with_it] = texts(plan, "loses")
+    assert about("branch fix", "main", "gone").search(lost_with_it)
     applied(context, plan)
     assert main_root(context.files, ORDERS).label == archive
     assert len(main_rows(context)) == 8
@@ -40,10 +42,10 @@ def test_the_archive_becomes_main(context: Context, archive: str, orders: Path) 
 
 def test_it_is_refused_while_main_is_there(context: Context) -> None:
     branched(context)
-    with pytest.raises(Refused, match=r"Main of shop\.orders is there"):
+    with pytest.raises(Refused, match=about("main", "shop.orders", "there")):
         planned(context, "recover", main="fix")
 
 
 def test_a_branch_that_is_not_there_is_refused(context: Context, archive: str) -> None:
-    with pytest.raises(Refused, match="has no branch nix"):
+    with pytest.raises(Refused, match=about("no branch nix")):
         planned(context, "recover", main="nix")

@@ -16,6 +16,7 @@ from paimark.core.spark.protocol import CANCELLED, Event, Failed, Task
 from paimark.core.storage.late_requests import LateRequests
 from tests.actions.acting import contents, done, planned
 from tests.actions.taking_over import add
+from tests.wording import about
 
 KILLED = Failed("The Spark engine was closed", cause="cancelled", was_killed=True)
 
@@ -60,7 +61,7 @@ def test_it_is_not_tried_again_although_main_moved(context: Context, orders: Pat
 
 
 def test_a_store_may_still_carry_out_the_commit_of_a_killed_engine(context: Context, orders: Path) -> None:
-    with pytest.raises(Unavailable, match="half done, and the store may still carry out the rest") as raised:
+    with pytest.raises(Unavailable, match=about("half done", "store", "may still")) as raised:
         rolled_back(context, Ending(KILLED), late_for=960)
     assert "`paimark recover shop.orders`" in raised.value.hint
     assert not planned(context, "recover").empty

@@ -17,6 +17,7 @@ from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, done, planned, undoable
 from tests.actions.taking_over import add, main_rows
 from tests.actions.test_late_recovery import died
+from tests.wording import about
 
 MAIN = ORDERS.root()
 
@@ -52,7 +53,7 @@ def test_main_keeps_what_it_has_of_a_truncation_whose_archive_is_gone(
     assert of_main == [*range(4, newest + 1)]
     assert undoable(context) == [] and branch_names(context.files, ORDERS) == []
     summary = read_operations(context.files, ORDERS)[-1].summary
-    assert f"main of shop.orders ends at snapshot {newest}: another engine deleted branch" in summary
+    assert about("main", "shop.orders", f"snapshot {newest}", "another engine", "branch").search(summary)
     assert planned(context, "recover").empty and verify(context, ORDERS).problems == ()
     add(context, "shop.orders", 900)
     assert 900 in {row["order_id"] for row in main_rows(context)}

@@ -15,6 +15,7 @@ from paimark.core.errors import Refused
 from tests.actions.acting import EVENTS, applied, contents, done, planned
 from tests.actions.taking_over import branched
 from tests.paimon import commit
+from tests.wording import about
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_a_link_in_a_directorys_place_refuses_every_change(
     target = victim / place.rpartition("/")[2]
     linked(orders / place, target)
     before, own = contents(victim), contents(orders)
-    with pytest.raises(Refused, match=f"shop.db/orders/{place} is a link: nothing is changed through it"):
+    with pytest.raises(Refused, match=about(f"shop.db/orders/{place}", "link")):
         CHANGES[change](context)
     assert contents(victim) == before
     assert contents(orders) == own
@@ -66,7 +67,7 @@ def test_a_link_in_the_place_of_all_branches_refuses_a_change(
 ) -> None:
     (tmp_path / "outside").mkdir()
     linked(orders / "branch", tmp_path / "outside")
-    with pytest.raises(Refused, match=r"shop.db/orders/branch is a link"):
+    with pytest.raises(Refused, match=about("shop.db/orders/branch", "link")):
         CHANGES["truncate"](context)
     assert list((tmp_path / "outside").iterdir()) == []
 
@@ -74,7 +75,7 @@ def test_a_link_in_the_place_of_all_branches_refuses_a_change(
 def test_a_plan_says_that_a_link_is_in_the_way(context: Context, orders: Path, victim: Path) -> None:
     linked(orders / "tag", victim / "tag")
     [refusal] = planned(context, "create-savepoint").refusals
-    assert refusal.reason == "shop.db/orders/tag is a link: nothing is changed through it"
+    assert about("shop.db/orders/tag", "link").search(refusal.reason)
 
 
 def test_a_link_that_came_after_the_plan_refuses_the_change(
@@ -82,7 +83,7 @@ def test_a_link_that_came_after_the_plan_refuses_the_change(
 ) -> None:
     plan = planned(context, "create-tag", name="t")
     linked(orders / "tag", victim / "tag")
-    with pytest.raises(Refused, match="is a link"):
+    with pytest.raises(Refused, match=about("link")):
         applied(context, plan)
 
 
@@ -112,4 +113,4 @@ def test_an_expiry_keeps_the_files_of_a_bucket_that_is_a_link_and_says_so(
     plan = action("expire-snapshots").plan(context, EVENTS, {"retain_last": 1})
     applied(context, plan, told)
     assert contents(tmp_path / "elsewhere") == before
-    assert any("shop.db/events/day=2026-05-01/bucket-0 is a link" in each and "kept" in each for each in told)
+    assert any(about("shop.db/events/day=2026-05-01/bucket-0", "link", "kept").search(each) for each in told)

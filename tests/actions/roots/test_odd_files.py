@@ -19,6 +19,7 @@ from tests.actions.acting import ORDERS, done, planned, refused
 from tests.actions.taking_over import branched
 from tests.faults import damage
 from tests.faults.fault_files import Death, FaultFiles
+from tests.wording import about
 
 ODD = os.fsdecode(b"\xff")
 
@@ -35,7 +36,7 @@ def test_no_savepoint_is_made_of_a_list_that_lacks_a_field(
 ) -> None:
     latest = Lineage(context.files, ORDERS.root()).snapshot(5)
     without_field(orders / "manifest" / latest.base_manifest_list, field)
-    with pytest.raises(Corrupt, match=f"it has no field {field}"):
+    with pytest.raises(Corrupt, match=about("no field", field)):
         done(context, "create-savepoint")
     assert SavepointManager(context.files, ORDERS).ids() == []
     assert not (orders / "tag/tag-savepoint.1").exists()
@@ -78,7 +79,7 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
         for form in ("table", "json"):
             code = run([*words, "--output", form])
             told = capsys.readouterr()
-            faults += [f"{words}: {told.err}"] if "fault of paimark's own" in told.err else []
+            faults += [f"{words}: {told.err}"] if about("PAIMARK_DEBUG=1").search(told.err) else []
             if words[1:] == ["shop.orders"]:
                 assert code == 0, told.err
     assert faults == []
@@ -128,10 +129,10 @@ def test_a_root_with_a_name_that_is_not_utf_8_is_not_moved(context: Context, ord
     (orders / "consumer").mkdir()
     (orders / (name + ODD)).write_text("{}")
     [reason] = refused(planned(context, "replace-main-branch", name="fix"))
-    assert reason.endswith(rf"/{name}\xff' has a name that is not UTF-8")
+    assert about(rf"/{name}\xff", "name", "UTF-8").search(reason)
     os.rename(orders / (name + ODD), orders / f"branch/branch-fix/schema/it{ODD}")
     [reason] = refused(planned(context, "delete-branch", name="fix"))
-    assert reason.endswith(r"/it\xff' has a name that is not UTF-8")
+    assert about(r"/it\xff", "name", "UTF-8").search(reason)
 
 
 def test_recovery_leaves_the_names_of_others_where_they_are(context: Context, orders: Path) -> None:

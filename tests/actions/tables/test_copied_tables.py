@@ -25,6 +25,7 @@ from tests.actions.acting import ORDERS, Meanwhile, context_on, done, item, plan
 from tests.actions.replace.test_misdirected import StandsStill, recovered
 from tests.faults.fault_files import Death, DiesAfter
 from tests.storage.stores import BUCKET, S3Server
+from tests.wording import about
 
 RENAMED = TablePath("shop", "renamed")
 COPIED, COMMIT = "-2", f"{RENAMED.root().schemas}/schema-0"
@@ -79,13 +80,13 @@ def test_a_table_goes_to_the_trash_and_comes_back(
     store = filled(orders, files)
     context, before = context_on(tmp_path, store), below(store, ORDERS)
     plan = planned(context, "drop-table")
-    assert "files with" in plan.cost and plan.cost.endswith("copied inside the store: about 1 s")
-    assert "jobs must be stopped" in item(plan, "jobs-stop-copy").text
+    assert about("files", "copied", "store", "1 s").search(plan.cost)
+    assert about("jobs", "stopped").search(item(plan, "jobs-stop-copy").text)
     outcome = done(context, "drop-table")
     assert not store.entries(ORDERS.directory) and tables(store, "shop") == []
     with pytest.raises(NotFound) as gone:
         find_table(store, "shop.orders")
-    assert "takes it out of the trash" in gone.value.hint
+    assert about("`paimark undrop shop.orders`", "trash").search(gone.value.hint)
     [dropped] = dropped_tables(store, "shop")
     assert outcome.result == {"dropped_id": dropped.id} and below(store, dropped.place) == before
     done(context, "undrop")
@@ -139,9 +140,9 @@ def test_what_comes_late_under_the_old_name_is_told(store: Files, tmp_path: Path
     late = store.read(path)
     done(context, "drop-table")
     store.replace(path, b"{}")
-    with pytest.raises(NotFound, match=f"no table shop.orders, but {path}, of a job or of a request"):
+    with pytest.raises(NotFound, match=about("no table shop.orders", path, "job", "request")):
         find_table(store, "shop.orders")
-    assert f"there is {path}, of a job" in planned(context, "undrop").refusals[0].reason
+    assert about(path, "job").search(planned(context, "undrop").refusals[0].reason)
     # The table has the very file: nothing can be lost.
     store.replace(path, late)
     done(context, "undrop")
@@ -168,7 +169,7 @@ def commit(files: Files, path: str) -> Callable[[], object]:
 def test_a_commit_during_the_copy_takes_it_back(store: Files, tmp_path: Path) -> None:
     before = below(store, ORDERS)
     busy = context_on(tmp_path, Meanwhile(store, COPIED, commit(store, NEXT)))
-    with pytest.raises(Refused, match="while it was copied"):
+    with pytest.raises(Refused, match=about("somebody", ORDERS.directory, "copied")):
         done(busy, "rename-table", to=RENAMED.name)
     assert not store.entries(RENAMED.directory)
     store.delete(NEXT)
@@ -218,6 +219,6 @@ def test_a_move_that_died_is_recovered_by_its_old_name(store: Files, tmp_path: P
     for name in ("create-tag", "delete-branch"):
         assert "rename-table by" in refused(planned(context, name, RENAMED, name="b"))[0]
     [reason] = refused(planned(context, "recover", RENAMED))
-    assert reason == "rename-table of shop.orders is moving it to shop.renamed"
+    assert about("rename-table", "shop.orders", "shop.renamed").search(reason)
     done(context, "recover")
     assert below(store, RENAMED) == before and not store.entries(ORDERS.directory)

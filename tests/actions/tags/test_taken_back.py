@@ -18,6 +18,7 @@ from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, contents, context_on, done, planned, replace_rows
 from tests.faults.fault_files import Death, DiesAfter
 from tests.storage.wrapped import Wrapped
+from tests.wording import about
 
 
 class BeforeDeletion(Wrapped):
@@ -70,10 +71,10 @@ def test_a_tag_stays_by_which_another_was_deleted(context: Context, orders: Path
     done(context, "create-branch", name="fix", tag="v2")
     remarks = interrupted(context, lambda: done(context, "delete-tag", name="v2"), name="x", snapshot=2)
     [remark] = remarks
-    assert remark.startswith("tag x of shop.orders stays, and is not proven to keep all of snapshot 2: ")
-    assert remark.endswith(": Branch fix was made from it")
+    assert about("tag x", "shop.orders", "stays", "not proven", "snapshot 2").search(remark)
+    assert about("branch fix", "made").search(remark)
     assert tags(orders) == ["x"]
-    with pytest.raises(Refused, match="Branch fix was made from tag x"):
+    with pytest.raises(Refused, match=about("branch fix", "made", "tag x")):
         done(context, "delete-tag", name="x")
 
 
@@ -81,7 +82,7 @@ def test_a_tag_stays_from_which_a_branch_was_made(context: Context, orders: Path
     remarks = interrupted(
         context, lambda: done(context, "create-branch", name="fix", tag="x"), name="x", snapshot=3
     )
-    assert remarks[0].endswith("Branch fix was made from it")
+    assert about("branch fix", "made").search(remarks[0])
     assert tags(orders) == ["v2", "x"]
     assert tags(orders / "branch/branch-fix") == ["x"]
 
@@ -100,7 +101,7 @@ def test_a_tag_stays_whose_snapshot_has_expired(context: Context, warehouse: Pat
     remarks = interrupted(
         context, lambda: done(context, "expire-snapshots", retain_last=1), name="x", snapshot=3
     )
-    assert remarks[0].endswith("the snapshot expires meanwhile, and nothing else may keep its files")
+    assert about("snapshot", "expires", "nothing else").search(remarks[0])
     report = verify(context, ORDERS, older_than=0)
     assert (report.orphans, report.problems) == ((), ())
     done(context, "delete-tag", name="x")
@@ -115,7 +116,7 @@ def test_a_tag_stays_while_a_change_runs_that_may_count_on_it(
             done(context_on(warehouse, DiesAfter(context.files, "ACTION")), "delete-tag", name="v2")
 
     remarks = interrupted(context, begin, name="x", snapshot=2)
-    assert remarks[0].endswith("delete-tag may count on it")
+    assert about("delete-tag", "may").search(remarks[0])
     assert tags(orders) == ["v2", "x"]
 
 
@@ -125,7 +126,7 @@ def test_a_tag_is_put_back_that_a_change_counted_on_at_the_last_moment(
     done(context, "create-branch", name="fix", tag="v2")
     late = BeforeDeletion(context.files, "tag-x", lambda: done(context, "delete-tag", name="v2"))
     [remark] = interrupted(context_on(warehouse, late), nothing, name="x", snapshot=2)
-    assert remark.endswith("Branch fix was made from it")
+    assert about("branch fix", "made").search(remark)
     assert tags(orders) == ["x"]
 
 
@@ -135,7 +136,7 @@ def test_a_tag_that_came_too_late_goes_though_a_branch_depends_on_its_snapshot(
     done(context, "create-branch", name="fix", tag="v2")
     (orders / "tag/tag-v2").unlink()
     lost = orders / "manifest" / Lineage(context.files, ORDERS.root()).snapshot(2).delta_manifest_list
-    with pytest.raises(Refused, match="could not be kept"):
+    with pytest.raises(Refused, match=about("snapshot 2", "kept")):
         late = context_on(warehouse, Meanwhile(context.files, "tag-x", lost.unlink))
         done(late, "create-tag", name="x", snapshot=2)
     assert tags(orders) == []
@@ -149,6 +150,6 @@ def test_the_pin_in_main_of_a_branchs_tag_stays_by_which_another_was_deleted(
     remarks = interrupted(
         context, lambda: done(context, "delete-tag", name="v2"), name="x", snapshot=2, branch="fix"
     )
-    assert remarks[0].startswith("tag paimark.merge.fix.2 of shop.orders stays")
+    assert about("tag paimark.merge.fix.2", "shop.orders", "stays").search(remarks[0])
     assert tags(orders) == ["paimark.merge.fix.2"]
     assert tags(orders / "branch/branch-fix") == ["v2"]

@@ -10,6 +10,7 @@ from paimark.core.actions.context import Context
 from paimark.core.errors import Refused
 from tests.actions.acting import applied, codes, done, item, planned, texts
 from tests.actions.taking_over import branched
+from tests.wording import about
 
 
 def later(context: Context) -> Context:
@@ -33,7 +34,7 @@ def test_a_plan_is_refused_once_it_is_no_longer_the_last_change(context: Context
     done(context, "create-tag", name="first", snapshot=4)
     plan = planned(context, "undo")
     done(context, "create-tag", name="second", snapshot=4)
-    with pytest.raises(Refused, match="create-tag by now, and this plan takes back an earlier one"):
+    with pytest.raises(Refused, match=about("create-tag", "by now", "earlier")):
         applied(context, plan)
     applied(context, planned(context, "undo"))
     assert applied(context, plan).message.startswith("Deleted tag first")
@@ -45,7 +46,8 @@ def test_a_deletion_that_stays_is_named(context: Context) -> None:
     done(context, "delete-branch", name="fix")
     plan = planned(later(context), "undo")
     assert ": delete tag month-end" in plan.headline
-    assert texts(plan, "not") == ["the last change, delete-branch fix (2 h ago): what it deleted is gone"]
+    [stays] = texts(plan, "not")
+    assert about("last change", "delete-branch fix (2 h ago)", "deleted", "gone").search(stays)
     assert item(plan, "later-change-stays").is_grave
 
 
@@ -56,10 +58,9 @@ def test_many_that_stay_are_named_the_newest_first(context: Context) -> None:
         done(context, "delete-tag", name=name)
     plan = planned(later(context), "undo")
     assert ": delete tag kept" in plan.headline
-    assert texts(plan, "not") == [
-        "the last 4 changes, which `undo` can't take back: "
-        "delete-tag d (2 h ago), delete-tag c (2 h ago), delete-tag b (2 h ago) and 1 more"
-    ]
+    [stays] = texts(plan, "not")
+    names = "delete-tag d (2 h ago), delete-tag c (2 h ago), delete-tag b (2 h ago) and 1 more"
+    assert about("last 4 changes", "`undo`", names).search(stays)
 
 
 def test_a_later_change_whose_thing_was_changed_since_is_named(context: Context) -> None:
@@ -67,17 +68,16 @@ def test_a_later_change_whose_thing_was_changed_since_is_named(context: Context)
     branched(context)
     plan = planned(context, "undo")
     assert ": delete tag kept" in plan.headline
-    assert texts(plan, "not") == ["what create-branch made (fix) has been changed since, and stays"]
+    [stays] = texts(plan, "not")
+    assert about("create-branch", "(fix)", "changed", "stays").search(stays)
 
 
 def test_a_refusal_names_what_would_be_taken_back(context: Context) -> None:
     done(context, "create-tag", name="month-end", snapshot=4)
     branched(context, "b", "month-end")
     [refusal] = planned(later(context), "undo").refusals
-    assert refusal.reason == "Branch b was made from tag month-end, and breaks without it"
-    assert refusal.hint.startswith(
-        "create-tag (2 h ago) is what would be taken back. Delete the branch first"
-    )
+    assert about("branch b", "made", "tag month-end").search(refusal.reason)
+    assert about("create-tag (2 h ago)", "`paimark delete-branch shop.orders --name b`").search(refusal.hint)
 
 
 def test_what_was_undone_is_not_named(context: Context) -> None:
@@ -97,7 +97,7 @@ def test_parts_of_a_change_of_many_do_not_name_each_other(context: Context) -> N
     assert not texts(plan, "not")
     done(context, "delete-tag", name="before")
     [stays] = texts(planned(context, "undo"), "not")
-    assert stays.startswith("the last change, delete-tag before (")
+    assert about("last change", "delete-tag before").search(stays)
 
 
 def test_what_can_not_be_made_again_is_told_before(context: Context) -> None:
@@ -109,10 +109,9 @@ def test_what_can_not_be_made_again_is_told_before(context: Context) -> None:
     done(context, "expire-snapshots", retain_last=1)
     for made in ("tag", "savepoint"):
         plan = planned(context, "undo")
-        assert texts(plan, "final") == [
-            f"this can't be taken back. main has expired snapshot 4, of which no new {made} can be made"
-        ]
+        [final] = texts(plan, "final")
+        assert about("main", "expired snapshot 4", f"no new {made}").search(final)
         assert plan.take_back.how == "never" and item(plan, "name-gone")
         applied(context, plan)
-        with pytest.raises(Refused, match=f"create-{made} can't be made again: .* has no snapshot 4"):
+        with pytest.raises(Refused, match=about(f"create-{made}", "again", "no snapshot 4")):
             planned(context, "redo")

@@ -12,6 +12,7 @@ from paimark.core.spark.client.client import Engine
 from tests.cli.command import Paimark
 from tests.cli.shared_engine import share
 from tests.paimon import commit, create_table
+from tests.wording import about
 
 KEYED = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("price", pa.float64()), ("kind", pa.string())]
@@ -99,17 +100,19 @@ def test_a_person_sees_the_first_rows(
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        ("SELECT nope FROM {this}", 1, "Check 1: A column"),
-        ("-- name: x\nSELECT * FROM checked.none", 1, "Check x: "),
-        ("UNIQUE nope", 2, "There is no column nope"),
-        ("DELETE FROM {this}", 2, "only a SELECT is a check"),
+        ("SELECT nope FROM {this}", 1, ("Check 1", "column", "nope")),
+        ("-- name: x\nSELECT * FROM checked.none", 1, ("Check x",)),
+        ("UNIQUE nope", 2, ("no column nope",)),
+        ("DELETE FROM {this}", 2, ("SELECT", "check")),
     ],
 )
-def test_bad_checks_are_told_by_name(check: Paimark, tmp_path: Path, text: str, code: int, said: str) -> None:
+def test_bad_checks_are_told_by_name(
+    check: Paimark, tmp_path: Path, text: str, code: int, said: tuple[str, ...]
+) -> None:
     path = tmp_path / "checks.sql"
     path.write_text(text)
     ran = check("check", "checked.plain", "--check", path)
-    assert (ran.code, said in ran.err, ran.out) == (code, True, ""), ran.err
+    assert (ran.code, ran.out) == (code, "") and about(*said).search(ran.err), ran.err
 
 
 def test_a_table_without_checks_says_where_to_write_them(check: Paimark) -> None:

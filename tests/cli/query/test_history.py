@@ -17,6 +17,7 @@ from tests.cli.command import Paimark
 from tests.cli.shared_engine import Shared, share
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
+from tests.wording import about
 
 PRICES = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("price", pa.float64()), ("note", pa.string())]
@@ -54,21 +55,20 @@ def history(paimark: Paimark, engine: Engine, past: Path, monkeypatch: pytest.Mo
 
 def test_a_person_reads_it_newest_first(history: Paimark) -> None:
     told = history("history", "past.keys", "--key", "id=1").out.splitlines()
-    assert [line.partition(", ")[0] + line[line.rfind(":") :] for line in told if line[0] != " "] == [
+    titles = [line for line in told if line[0] != " "]
+    assert [line.partition(", ")[0] + line[line.rfind(":") :] for line in titles[:3]] == [
         "snapshot 8: removed",
         "snapshot 6: changed",
         "snapshot 5: changed",
-        "two (snapshot 2): it was there already",
     ]
+    assert about("two (snapshot 2)", "already").search(titles[3])
     assert [line.strip() for line in told if line[0] == " "] == [
         "- id=1, price=-1.0",
         "price: 3.0 -> -1.0",
         "price: 1.0 -> 3.0",
         "id=1, price=1.0",
     ]
-    assert (
-        " by pypaimon 2.1.0" in told[2] and "since two (snapshot 2) in snapshots that have expired" in told[4]
-    )
+    assert "pypaimon 2.1.0" in told[2] and about("two (snapshot 2)", "expired").search(told[4])
 
 
 def test_only_commits_that_may_hold_the_key_are_looked_at(
@@ -114,13 +114,13 @@ def test_a_call_answers_with_rows(history: Paimark) -> None:
         == 2
     )
     for wrong, said in {
-        "CALL sys.history('past.keys')": "needs key",
-        "CALL sys.history('past.keys', 'id')": "no column with its value",
-        "CALL sys.history('past.keys', 'id=1', 'x')": "x",
-        "CALL sys.history('past.keys', 'id=1', times => 2)": "sys.history has no times",
+        "CALL sys.history('past.keys')": ("needs key",),
+        "CALL sys.history('past.keys', 'id')": ("no column", "value"),
+        "CALL sys.history('past.keys', 'id=1', 'x')": ("x",),
+        "CALL sys.history('past.keys', 'id=1', times => 2)": ("sys.history", "no times"),
     }.items():
         failed = history("sql", wrong)
-        assert failed.code == 1 and said in failed.err, wrong
+        assert failed.code == 1 and about(*said).search(failed.err), wrong
 
 
 def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None:
@@ -130,17 +130,17 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
         ('{"id":9}', "snapshot.5", "pypaimon 2.1.0"),
         ('{"id":5}', None, None),
     ]
-    assert "1 row came before the oldest snapshot that is left" in ran.err
+    assert about("1 row", "before", "oldest snapshot").search(ran.err)
     failed = history("sql", "CALL sys.blame('past.rows', keys => '1')")
-    assert failed.code == 1 and "has no primary key" in failed.err
+    assert failed.code == 1 and about("past.rows", "no primary key").search(failed.err)
     # Of the rows of a condition only keys count: 5 was above it in snapshot 2, too, before it was changed.
     told = history("blame", "past.keys", "--where", "price >= 0")
     assert [line.split()[:2] for line in told.out.splitlines()[2:]] == [["id=9", "snapshot.5"], ["id=5"]]
-    assert told.out.splitlines()[2].endswith("pypaimon 2.1.0") and "1 row came before" in told.err
+    assert told.out.splitlines()[2].endswith("pypaimon 2.1.0") and about("1 row", "before").search(told.err)
     [row, _] = history("blame", "past.keys", "--keys", "9,5", "--output", "json").rows
     assert (row["key"], row["snapshot_id"], row["version"]) == ({"id": 9}, 5, "snapshot.5")
-    assert history("blame", "past.keys", "--keys", "1").out == "No such row is there now.\n"
-    assert "It is not said which rows" in history("blame", "past.keys").err
+    assert about("no", "row", "now").search(history("blame", "past.keys", "--keys", "1").out)
+    assert about("which rows", "--where", "--keys").search(history("blame", "past.keys").err)
     assert "`nix` cannot be resolved" in history("blame", "past.keys", "--where", "nix = 1").err
 
 
@@ -156,11 +156,11 @@ def test_rows_are_told_the_commit_that_wrote_them_last(history: Paimark) -> None
 )
 def test_an_error_in_a_condition_speaks_of_the_condition(history: Paimark, words: tuple[str, ...]) -> None:
     ran = history(*words, " price < -- 0")
-    assert ran.code == 2 and "price < -- 0 is not one condition" in ran.err and "')'" not in ran.err
+    assert ran.code == 2 and about("price < -- 0", "one condition").search(ran.err) and "')'" not in ran.err
     ran = history(*words, "price < < 0")
-    assert "Syntax error at or near '<', at character 9 of the condition" in ran.err
+    assert about("near '<'", "character 9").search(ran.err)
     ran = history(*words, "price < 0 OR nix = 1")
-    assert "`nix` cannot be resolved, at character 14 of the condition" in ran.err
+    assert about("`nix`", "character 14").search(ran.err)
 
 
 def test_a_decimal_is_told_with_all_its_digits(history: Paimark, past: Path) -> None:
@@ -247,18 +247,18 @@ def test_rows_without_a_key(history: Paimark) -> None:
         (2, "added", [1.0]),
         (1, "added", [1.0]),
     ]
-    assert history("history", "past.rows", "--key", "id=2").out == "No version that is left has such a row.\n"
+    assert about("no version", "row").search(history("history", "past.rows", "--key", "id=2").out)
 
 
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("id", "is no column with its value"),
-        ("id=x", "x is no value of id, which is BIGINT"),
-        ("nix=1", "past.keys has no column nix"),
-        ("price=1", "The key of past.keys also has id"),
+        ("id", ("no column", "value")),
+        ("id=x", ("x", "id", "BIGINT")),
+        ("nix=1", ("past.keys", "no column nix")),
+        ("price=1", ("key of past.keys", "id")),
     ],
 )
-def test_bad_keys(history: Paimark, key: str, said: str) -> None:
+def test_bad_keys(history: Paimark, key: str, said: tuple[str, ...]) -> None:
     ran = history("history", "past.keys", "--key", key)
-    assert ran.code == 2 and said in ran.err
+    assert ran.code == 2 and about(*said).search(ran.err)

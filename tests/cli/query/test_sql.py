@@ -14,6 +14,7 @@ from paimark.core.spark.client.client import Engine
 from tests.cli.command import PROGRAM, Paimark, bare_environment
 from tests.cli.shared_engine import share
 from tests.eventually import eventually
+from tests.wording import about
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     insert = "INSERT INTO shop.events VALUES ('2026-05-03', 'click')"
     for words, said in (
         ([insert, "--read-only"], "read-only"),
-        (["DROP DATABASE shop", "--dry-run"], "has no dry run"),
+        (["DROP DATABASE shop", "--dry-run"], "dry run"),
         (["DELETE FROM shop.events", "--yes", "--read-only"], "read-only"),
         (["UPDATE shop.events SET kind = 'x'"], "--yes"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
@@ -167,11 +168,11 @@ def test_an_insert_is_planned_and_says_what_it_committed(sql: Paimark, engine_wa
     assert made.rows == [
         {"action": "insert-into", "table": "by_command.events", "snapshot_id": 3, "row_count": 1}
     ]
-    assert "Committed snapshot 3 of by_command.events, with 1 row" in made.err
+    assert about("committed snapshot 3", "by_command.events", "1 row").search(made.err)
     replace = "INSERT OVERWRITE by_command.events SELECT * FROM by_command.events WHERE kind = 'view'"
     held = sql("sql", replace)
     assert (held.code, held.out) == (1, "")
-    assert "Replace all rows of main of by_command.events." in held.err and "! loses  7 rows" in held.err
+    assert about("replace", "all rows", "by_command.events", "! loses", "7 rows").search(held.err)
     assert sql("sql", replace, "--yes", "--output", "json").rows[0]["row_count"] == 2
 
 
@@ -248,13 +249,13 @@ def asleep(paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("SELECT * FROM shop.orders VERSION AS OF 99", "snapshots 1 to 5 exist"),
+        ("SELECT * FROM shop.orders VERSION AS OF 99", "snapshots 1 to 5"),
         ("SELECT * FROM shop.orders VERSION AS OF 'savepoint.9'", "savepoint.9"),
         ("SELECT * FROM shop.ordrs VERSION AS OF 1", "orders"),
         ("SELECT * FROM shop.`orders$branch_nix`", "no branch nix"),
-        ("SELECT * FROM shp.orders VERSION AS OF 1", "Did you mean shop"),
-        ("SELECT * FROM orders TIMESTAMP AS OF now()", "Write shop.orders. USE db; before it chooses one"),
-        ("SELECT * FROM `orders$snapshots`", "Write shop.`orders$snapshots`"),
+        ("SELECT * FROM shp.orders VERSION AS OF 1", "shop?"),
+        ("SELECT * FROM orders TIMESTAMP AS OF now()", "shop.orders. USE db;"),
+        ("SELECT * FROM `orders$snapshots`", "shop.`orders$snapshots`"),
         ("SELECT 1 UNION ALL SELECT * FROM shop.orders VERSION AS OF 99", "no version '99'"),
     ],
 )
@@ -287,14 +288,12 @@ def test_a_store_that_does_not_answer_is_exit_code_3(asleep: Paimark, warehouse:
 def test_what_would_end_with_the_command_is_refused(asleep: Paimark, statement: str) -> None:
     ran = asleep("sql", statement)
     assert (ran.code, ran.out) == (1, "")
-    assert "when the command ends" in ran.err and "--database" in ran.err and "--spark-conf" in ran.err
+    assert about("command ends", "--database", "--spark-conf").search(ran.err)
 
 
 def test_a_database_that_is_not_there_is_said(asleep: Paimark) -> None:
-    assert asleep("sql", "--database", "shp", "SELECT 1").err.splitlines() == [
-        "paimark: There is no database shp",
-        "  Did you mean shop?",
-    ]
+    message, hint = asleep("sql", "--database", "shp", "SELECT 1").err.splitlines()
+    assert "no database shp" in message and "shop?" in hint
 
 
 @pytest.mark.parametrize(
@@ -311,11 +310,10 @@ def test_a_database_that_is_not_there_is_said(asleep: Paimark) -> None:
 def test_who_chose_no_database_is_told_how(sql: Paimark, statement: str) -> None:
     ran = sql("sql", statement)
     assert (ran.code, ran.out) == (1, "")
-    assert "No database is chosen" in ran.err
-    assert "USE db;" in ran.err and "--database db" in ran.err
+    assert about("no database", "USE db;", "--database db").search(ran.err)
     chosen = sql("sql", "--database", "shop", statement, "--dry-run")
-    assert "No database is chosen" not in chosen.err
-    assert "No database is chosen" not in sql("sql", f"USE shop; {statement}", "--dry-run").err
+    assert "USE db;" not in chosen.err
+    assert "USE db;" not in sql("sql", f"USE shop; {statement}", "--dry-run").err
 
 
 def test_names_without_a_database_are_in_the_one_chosen(sql: Paimark) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,6 +14,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files, require_conditions
 from tests.storage.pretending import DENIED, EXPIRED, FULL, LOST, Fault, PretendingServer
 from tests.storage.stores import BUCKET
+from tests.wording import about
 
 CALLS: dict[str, Callable[[Files], object]] = {
     "list": lambda files: files.names("t"),
@@ -44,9 +46,9 @@ def files(server: PretendingServer, opened: Files) -> Files:
 def test_an_expired_token_is_named_and_what_to_do(call: str, files: Files, server: PretendingServer) -> None:
     """Also for the answer to a HEAD request, which has no error text."""
     server.fault = lambda method, key: EXPIRED
-    with pytest.raises(Unavailable, match=r"can't be used: The provided token has expired$") as told:
+    with pytest.raises(Unavailable, match=about("the provided token has expired")) as told:
         CALLS[call](files)
-    assert told.value.hint.startswith("Sign in again") and "s3.session-token" in told.value.hint
+    assert about("sign in", "s3.session-token").search(told.value.hint)
     assert told.value.exit_code == 3
 
 
@@ -56,10 +58,10 @@ def test_a_clock_that_is_off_is_named_with_how_far(
     call: str, minutes: int, way: str, files: Files, server: PretendingServer
 ) -> None:
     server.clock_ahead = timedelta(minutes=minutes)
-    off = rf"\(this machine's clock is (19 min 5\d s|20 min|20 min \d s) {way} the store's\)$"
+    off = rf"(?i)clock\b.* (19 min 5\d s|20 min|20 min \d s) {way}\b.*store"
     with pytest.raises(Unavailable, match=off) as told:
         CALLS[call](files)
-    assert told.value.hint.startswith("Set this machine's clock")
+    assert about("set", "clock").search(told.value.hint)
 
 
 @pytest.mark.parametrize("minutes", [10, -10])
@@ -72,15 +74,18 @@ def test_a_clock_that_is_off_by_less_is_nobodys_business(
 
 @pytest.mark.parametrize(
     ("fault", "said", "hint"),
-    [(FULL, "free drive threshold", "The store is full"), (DENIED, "Access Denied", "Check the credentials")],
+    [
+        (FULL, "free drive threshold", about("store", "full")),
+        (DENIED, "Access Denied", about("check", "credentials")),
+    ],
 )
 def test_why_nothing_is_written_is_named(
-    fault: Fault, said: str, hint: str, files: Files, server: PretendingServer
+    fault: Fault, said: str, hint: re.Pattern[str], files: Files, server: PretendingServer
 ) -> None:
     server.fault = lambda method, key: fault
     with pytest.raises(Unavailable, match=said) as told:
         files.create("t/new", b"x")
-    assert told.value.hint.startswith(hint)
+    assert hint.search(told.value.hint)
     assert set(server.objects) == {"lake/t/a"}
 
 

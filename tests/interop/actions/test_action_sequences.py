@@ -60,7 +60,7 @@ def chain_of(judge: Judge, context: Context, warehouse: Path, length: str, kind:
 
 @pytest.mark.parametrize(
     "kind",
-    long_but([kind for kind in KINDS if kind not in LIKE_OTHERS], "first row", "rows in no bucket yet"),
+    long_but([kind for kind in KINDS if kind not in LIKE_OTHERS], "rows in no bucket yet"),
 )
 def test_a_branch_is_main_and_main_comes_back(
     judge: Judge, context: Context, engine_warehouse: Path, kind: str

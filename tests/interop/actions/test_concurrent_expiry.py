@@ -56,7 +56,7 @@ class Past(NamedTuple):
         assert not list((copy / table.savepoints).glob("CLAIM-*"))
 
 
-@pytest.fixture(params=long_but(KINDS, "primary key", "append"))
+@pytest.fixture(params=long_but(KINDS, "primary key"))
 def past(request: pytest.FixtureRequest, judge: Judge, tmp_path: Path) -> Past:
     kind: str = request.param
     warehouse = tmp_path / "warehouse"

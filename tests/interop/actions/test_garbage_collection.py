@@ -14,7 +14,7 @@ from tests.long import long_but
 from tests.paimon import create_table
 
 KINDS = ("primary key", "append", "append in partitions", "deletion vectors", "changelog")
-OFTEN = ("primary key", "deletion vectors")
+OFTEN = ("deletion vectors",)
 MERGING = {"manifest.merge-min-count": "2", "compaction.min.file-num": "2"}
 OPTIONS = {
     "primary key": {"bucket": "1"},

@@ -59,6 +59,7 @@ def cleaned(judge: Judge, warehouse: Path, main: str, branch: str) -> None:
         judge.clean_orphans(warehouse, name)
 
 
+@pytest.mark.long
 def test_main_goes_on_along_a_branch_that_it_did_not_leave(
     context: Context, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -146,6 +147,7 @@ def test_rows_with_keys_are_merged_on_both_sides(
     assert judge.read(engine_warehouse, name, tag="savepoint.1") == comparable(then.values())
 
 
+@pytest.mark.long
 def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, judge: Judge) -> None:
     table = branched(context, engine_warehouse, "added", "events")
     name, fix = table.full_name, f"{table.full_name}$branch_fix"

@@ -104,6 +104,7 @@ def test_rows_of_a_job_stay(
     assert judge.read(engine_warehouse, name) == listed(wanted)
 
 
+@pytest.mark.long
 def test_a_row_that_a_job_deletes_stays_away_though_a_compaction_drops_the_delete(
     context: Context, engine_warehouse: Path, judge: Judge, beside: Beside, start: Start
 ) -> None:

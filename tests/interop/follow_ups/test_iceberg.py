@@ -23,6 +23,7 @@ from paimark.core.verify import VerifyReport, verify
 from tests.actions.acting import applied, context_on, done, planned
 from tests.interop.judge import Judge
 from tests.interop.written import Table
+from tests.wording import about
 
 TABLE = TablePath("d", "ice")
 STORAGES = ["table-location", "hadoop-catalog"]
@@ -97,8 +98,7 @@ def test_an_expiry_leaves_what_iceberg_readers_need(
     assert (ice.rows(), ice.rows(1)) == ([1, 2], [1])
     ice.table.write([(7, "ours")], overwrite=True)
     plan = planned(context, "expire-snapshots", table=TABLE, retain_last=1)
-    text = "2 data files stay: Iceberg readers of this table still need them"
-    assert said(plan, "iceberg-needs").text == text
+    assert about("2 data files", "Iceberg").search(said(plan, "iceberg-needs").text)
     assert plan.freed_files > 0 and "data file" not in str(plan.steps)
     applied(context, plan)
     assert (ice.rows(), ice.rows(1)) == ([1, 2], [1])
@@ -125,7 +125,7 @@ def test_a_deleted_tag_leaves_what_iceberg_readers_need(
     done(context, "expire-snapshots", table=TABLE, retain_last=1)
     plan = planned(context, "delete-tag", table=TABLE, name="t")
     assert said(plan, "iceberg-needs").count == 2
-    assert "Iceberg readers see the tags as they were" in said(plan, "iceberg-behind").text
+    assert about("Iceberg", "tags").search(said(plan, "iceberg-behind").text)
     applied(context, plan)
     assert ice.rows() == [1, 2]
 
@@ -153,10 +153,10 @@ def test_nothing_is_deleted_while_the_metadata_can_not_be_read(
     for path in ice.directory.glob(lost):
         path.unlink()
     [refusal] = planned(context, "expire-snapshots", table=TABLE, retain_last=1).refusals
-    assert "can't be told" in refusal.reason and "metadata/" in refusal.reason
+    assert about("told").search(refusal.reason) and "metadata/" in refusal.reason
     report = checked(context)
     assert not report.tells_orphans and "Iceberg" in report.warnings[0]
-    assert "delete all of it" in refusal.hint
+    assert about("delete all").search(refusal.hint)
     shutil.rmtree(ice.directory)
     ice.put(2)
     assert ice.rows() == [2, 7]
@@ -179,8 +179,8 @@ def test_ids_that_iceberg_readers_know_are_not_given_again(
         ice.put(each)
     plan = planned(context, "rollback", table=TABLE, to="snapshot.2", truncate=True)
     [refusal] = plan.refusals
-    assert refusal.code == "iceberg-knows-ids" and "as id 3" in refusal.reason
-    assert refusal.hint.startswith("Roll back without --truncate, or delete what holds it, d.db/ice/metadata")
+    assert refusal.code == "iceberg-knows-ids" and about("id 3").search(refusal.reason)
+    assert about("without --truncate", "delete").search(refusal.hint) and "d.db/ice/metadata" in refusal.hint
     assert not planned(context, "rollback", table=TABLE, to="snapshot.2").refusals
     there = ice.directory.rename(tmp_path / "aside")
     assert not planned(context, "rollback", table=TABLE, to="snapshot.2", truncate=True).refusals
@@ -223,4 +223,5 @@ def test_without_paimon_s_library_nothing_writes_rows_and_the_plan_says_so(
         assert not [each for each in plan.items if each.code == "iceberg-behind"]
     monkeypatch.setattr("paimark.core.actions.rewrite.spark_rewrite.has_library", lambda options: False)
     for plan in plans():
-        assert [each.hint for each in plan.refusals] == ["Run `paimark jars fetch paimon`."]
+        [hint] = [each.hint for each in plan.refusals]
+        assert "`paimark jars fetch paimon`" in hint

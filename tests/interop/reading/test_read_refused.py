@@ -14,6 +14,7 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
+from tests.wording import about
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 
@@ -34,7 +35,7 @@ def test_rows_that_take_values_back(tmp_path: Path, judge: Judge) -> None:
     judge.put(tmp_path, "d.t", [("-D", [1, 3, None]), ("-D", [3, 5, None])])
     rows = sorted(judge.rows(tmp_path, "d.t"))
     assert [row[:2] for row in rows] == [[1, 7], [2, 20]]
-    with pytest.raises(Refused, match=r"d\.t has rows that retract values of earlier ones") as refused:
+    with pytest.raises(Refused, match=about("d.t", "rows", "retract")) as refused:
         ours(tmp_path)
     assert "compact" in refused.value.hint
     judge.compact(tmp_path, "d.t")

@@ -16,6 +16,7 @@ from tests.interop.judge import Judge
 from tests.interop.writing.test_row_changes import end_of, found, refused, said
 from tests.spark.engine_fixture import in_order, rows
 from tests.spark.library.test_row_changes import planned
+from tests.wording import about
 
 OPTIONS = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
 COLUMNS = {"k": "INT", "p": "INT", "v": "INT", "s": "STRING"}
@@ -150,7 +151,7 @@ def test_others_have_committed_since_the_plan(
     assert found(judge, engine_warehouse, table) == after
     changes, plan = planned(context, sql.format(1))
     column_written(engine_warehouse, table, 4, {"s": "theirs"})
-    with pytest.raises(StatementFailed, match="Others replaced files of evolves"):
+    with pytest.raises(StatementFailed, match=about("others replaced", table)):
         changes.apply(context, plan, lambda line: None)
     after[3] = [4, 2, 40, "theirs"]
     assert found(judge, engine_warehouse, table) == after

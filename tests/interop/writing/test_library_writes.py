@@ -21,6 +21,7 @@ from tests.interop.written import Table, as_judged
 from tests.long import long_but
 from tests.spark.library.session import writes_of
 from tests.table.definition.test_table_kinds import unclassified
+from tests.wording import about
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +33,7 @@ SECOND = [*[(key, 1, f"b{key}") for key in range(5, 9)], (5, 2, None)]
 THEIRS: list[tuple[str, list[Any]]] = [("+I", [key, key * 10, None]) for key in range(3, 8)]
 TWO = {"bucket": "2"}
 PARTIAL = {**TWO, "merge-engine": "partial-update"}
-OFTEN = ("dynamic buckets", "sequence group")
+OFTEN = ("sequence group",)
 KINDS: dict[str, dict[str, str]] = {
     "deduplicate": TWO,
     "dynamic buckets": {"dynamic-bucket.target-row-num": "3"},
@@ -167,7 +168,7 @@ def test_a_key_moves_to_another_partition(
     "options",
     [
         pytest.param({"bucket": "-1"}, marks=pytest.mark.long),
-        {"bucket": "2", "bucket-key": "k"},
+        pytest.param({"bucket": "2", "bucket-key": "k"}, marks=pytest.mark.long),
         pytest.param({"bucket": "-1", "deletion-vectors.enabled": "true"}, marks=pytest.mark.long),
         {"bucket": "-1", "row-tracking.enabled": "true"},
     ],
@@ -188,7 +189,9 @@ def test_rows_without_a_key(
     assert of_stock(judge, table) == [[1, 1, "x"]]
 
 
-@pytest.mark.parametrize("keys", [[], ["k", "s"]], ids=["append", "keyed"])
+@pytest.mark.parametrize(
+    "keys", [pytest.param([], id="append", marks=pytest.mark.long), pytest.param(["k", "s"], id="keyed")]
+)
 def test_an_overwrite_replaces_what_it_names(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession, keys: list[str]
 ) -> None:
@@ -247,6 +250,7 @@ def test_readers_of_a_changelog_come_to_the_rows_that_are_there(
     assert as_judged(list(state.values())) == of_stock(judge, table)
 
 
+@pytest.mark.long
 def test_deletes_by_a_column_of_row_kinds(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession
 ) -> None:
@@ -286,9 +290,9 @@ def test_rows_for_partitions_with_another_number_of_buckets_are_refused(
     rescaled = text.replace('"bucket": "2"', '"bucket": "3"').replace('"id": 0,', '"id": 1,', 1)
     schema.with_name("schema-1").write_text(rescaled)
     there = table.files()
-    with pytest.raises(Refused, match=r"partitions of d\.t with another number of buckets"):
+    with pytest.raises(Refused, match=about("partitions of d.t", "another number", "buckets")):
         table.write([(1, 9, 9), (3, 1, 1)])
-    with pytest.raises(Refused, match="another number of buckets"):
+    with pytest.raises(Refused, match=about("d.t", "another number", "buckets")):
         table.write([(1, key, 9) for key in range(8)])
     assert table.files() == there
     table.write([(3, k, k) for k in range(8)])

@@ -15,6 +15,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on
 from tests.interop.judge import Judge, JudgeError, Row
+from tests.wording import about
 
 _MADE = """CREATE TABLE shop.made (
     id BIGINT NOT NULL, day STRING, price DECIMAL(10, 2) COMMENT 'net'
@@ -62,47 +63,47 @@ def test_it_is_made_written_dropped_and_comes_back(judge: Judge, warehouse: Path
 @pytest.mark.parametrize(
     ("sql", "reason", "place"),
     [
-        ("CREATE TABLE shop.x (a INT,, b INT)", "Syntax error at or near ','", ", b INT)"),
+        ("CREATE TABLE shop.x (a INT,, b INT)", "syntax error ','", ", b INT)"),
         pytest.param(
             "CREATE TABLE shop.x (a INT) LOCATION '/x'",
-            "LOCATION is not done here",
+            "LOCATION",
             "",
             marks=pytest.mark.long,
         ),
-        ("CREATE TABLE shop.x (a INT DEFAULT 1)", "DEFAULT is not done here", ""),
+        ("CREATE TABLE shop.x (a INT DEFAULT 1)", "DEFAULT", ""),
         pytest.param(
             "CREATE TABLE shop.x (a INT) USING parquet",
-            "USING parquet is another kind",
+            "USING parquet kind",
             "",
             marks=pytest.mark.long,
         ),
         pytest.param(
             "CREATE TABLE shop.x (a INT) CLUSTERED BY (a) INTO 2 BUCKETS",
-            "A table is partitioned by",
+            "table partitioned",
             "",
             marks=pytest.mark.long,
         ),
         pytest.param(
             "CREATE TABLE shop.x (a INTERVAL DAY)",
-            "Paimon has no type for INTERVAL DAY",
+            "no type INTERVAL DAY",
             "",
             marks=pytest.mark.long,
         ),
         (
             "CREATE TABLE shop.x (a INT) TBLPROPERTIES ('primary-key' = 'a', 'merge-engine' = 'first-row', "
             "'sequence.field' = 'a')",
-            "sequence field on FIRST_ROW",
+            "sequence field FIRST_ROW",
             "",
         ),
-        ("CREATE TABLE shop.x (a INT) AS SELECT 1", "The query gives the columns", "AS SELECT 1"),
-        ("CREATE TABLE shop.x LIKE shop.orders COMMENT 'c'", "COMMENT can't follow here", "COMMENT 'c'"),
+        ("CREATE TABLE shop.x (a INT) AS SELECT 1", "query columns", "AS SELECT 1"),
+        ("CREATE TABLE shop.x LIKE shop.orders COMMENT 'c'", "COMMENT follow", "COMMENT 'c'"),
     ],
 )
 @pytest.mark.usefixtures("judge")
 def test_what_is_not_kept_is_refused_by_name(warehouse: Path, sql: str, reason: str, place: str) -> None:
     with pytest.raises(StatementFailed) as refused:
         run(warehouse, sql)
-    assert reason in refused.value.message
+    assert about(*reason.split()).search(refused.value.message)
     assert refused.value.position is None or sql[refused.value.position :] == place
     with pytest.raises(Exception, match=r"no table shop\.x"):
         find_table(context_on(warehouse).files, "shop.x")

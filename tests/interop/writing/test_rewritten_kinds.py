@@ -17,6 +17,7 @@ from tests.spark.engine_fixture import rows
 from tests.spark.library.test_library_kinds import KINDS as READ
 from tests.spark.library.test_library_kinds import Kind, Write, expected, make
 from tests.spark.written_tables import lineage_of, order, refused, run_write, version
+from tests.wording import about
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 WRITES: list[list[Write]] = [
@@ -164,7 +165,7 @@ def test_upserts_are_said_by_merges(engine: Engine, engine_warehouse: Path, judg
     table = "by_statement.upserts"
     judge.create(engine_warehouse, table, COLUMNS, options={"upsert-key": "k"})
     message, _ = refused_statement(engine, f"INSERT INTO {table} VALUES (1, 1, 'a')")
-    assert "takes an INSERT INTO as an upsert" in message
+    assert about(table, "INSERT INTO", "upsert").search(message)
     said(engine, f"INSERT OVERWRITE {table} VALUES (1, 1, 'a'), (2, 2, 'b')")
     said(
         engine,

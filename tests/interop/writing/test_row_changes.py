@@ -21,6 +21,7 @@ from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.spark.engine_fixture import in_order, rows
+from tests.wording import about
 
 Fields = list[Any]
 _NOTE = Note('it\'s "right" <b>now</b>', "jane")
@@ -53,12 +54,7 @@ class Kind:
 _KEYED = {"bucket": "2"}
 _VECTORS = {"deletion-vectors.enabled": "true"}
 _TRACKED = {"row-tracking.enabled": "true"}
-OFTEN = (
-    "key",
-    "append",
-    "row tracking with vectors",
-    "partial update that removes",
-)
+OFTEN = ("key", "append", "partial update that removes")
 KINDS = {
     "key": Kind(_KEYED),
     "sequence and partitions": Kind({**_KEYED, "sequence.field": "v"}, ("k", "p"), ("p",)),
@@ -234,6 +230,7 @@ def test_a_zero_within_a_value_gets_its_sign_back(
     assert str(found(judge, engine_warehouse, table)) == before
 
 
+@pytest.mark.long
 def test_orc_files_do_not_keep_old_times(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     """Stock Paimon gives back another time than it was given, and would move it again with each rewriting."""
     table, old = "hostile.old_times", -62_135_596_800_000_000
@@ -267,7 +264,7 @@ def test_rows_without_ids_get_some_before_they_are_changed(
         judge.put(engine_warehouse, table, [("+I", [key])])
     judge.compact(engine_warehouse, table)
     reason, hint = refused(engine, f"DELETE FROM {table} WHERE k = 1")
-    assert "rows without an id" in reason
+    assert about("rows without", "id", "row-tracking.enabled").search(reason)
     context = replace(context_on(engine_warehouse), engine=lambda: engine)
     for key in range(3, 8):
         judge.put(engine_warehouse, table, [("+I", [key])])
@@ -284,6 +281,7 @@ def test_rows_without_ids_get_some_before_they_are_changed(
     assert found(judge, engine_warehouse, table) == [[each] for each in range(2, 12)]
 
 
+@pytest.mark.long
 def test_old_times_inside_of_other_values(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     table = "hostile.old_parts"
     end_of(engine, "CREATE DATABASE IF NOT EXISTS hostile")

@@ -17,6 +17,7 @@ from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on
 from tests.interop.judge import Judge
 from tests.interop.written import Table
+from tests.wording import about
 
 TABLE = TablePath("d", "t")
 
@@ -29,7 +30,7 @@ def test_they_are_refused_by_name(tmp_path: Path, judge: Judge) -> None:
     path.write_text(json.dumps({name: each for name, each in fields.items() if "RecordCount" not in name}))
     files, root = LocalFiles(str(tmp_path)), TABLE.root()
     access = WarehouseAccess(files, str(tmp_path), {})
-    with pytest.raises(Refused, match="does not say how many records"):
+    with pytest.raises(Refused, match=about("snapshot 1", "d.t", "records")):
         make_scan(access, root, Lineage(files, root).latest(), pinned=False)
     inserts = action_of_insert(read_statement("INSERT INTO d.t VALUES (2)"))[1]
     [refusal] = inserts.plan(context_on(tmp_path), TABLE, {}).refusals

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from paimark.core.actions.context import NO_AUDIT, Context
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
+from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable
 from paimark.core.storage.late_requests import LateRequests
 from tests.simulation.actors.actor_files import ActorFiles
@@ -24,7 +25,6 @@ from tests.simulation.world import TABLE, Violation, World
 
 _VERIFY_WAIT_SECONDS = 5.0
 _NEVER_SECONDS = 1e6
-_OLD = "half-written, for more than a day"
 
 
 def context_of(world: World, actor: Actor) -> Context:
@@ -99,7 +99,8 @@ class Ours:
             self.world.tell(self.actor, f"may not: {refusal.reason}")
             return None
         # If this machine's clock is ahead of the store's, the store's new files look old in every plan.
-        self.had_nothing_to_do = plan.empty or {each.detail for each in plan.steps} == {_OLD}
+        names = [each.target.rpartition("/")[2] for each in plan.steps]
+        self.had_nothing_to_do = plan.empty or (bool(names) and all(map(meant_for, names)))
         shown = References.now(self.world.store)
         return Planned(plan, called, arguments, replace(before, tags=shown.tags), shown)
 

@@ -108,7 +108,7 @@ def test_a_slow_cancel_kills_only_where_it_may(
     mortal.cancel(may_kill=False)
     thread.join()
     end = ended[-1]
-    assert isinstance(end, Failed) and end.message == "The statement was cancelled"
+    assert isinstance(end, Failed) and end.cause == "cancelled"
     assert mortal._process is process
     thread = threading.Thread(target=lambda: ended.extend(mortal.run(statement)))
     thread.start()

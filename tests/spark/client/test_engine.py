@@ -25,6 +25,7 @@ from paimark.core.storage.late_requests import LateRequests
 from tests.actions.acting import context_on, done, planned
 from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, rows
+from tests.wording import about
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000)"
 # Only guards against hanging.
@@ -199,7 +200,7 @@ def test_a_faulty_option_is_named_before_java_starts(engine_warehouse: Path, tmp
     with closing(engine):
         end = the_end(engine.run("SELECT 1"))
     assert isinstance(end, Failed) and end.cause == "start"
-    assert end.message == "s3.secret-key is of no use without s3.access-key"
+    assert about("s3.secret-key", "without s3.access-key").search(end.message)
 
 
 @pytest.mark.long
@@ -284,7 +285,7 @@ def test_no_place_for_temporary_files_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    with pytest.raises(Unavailable, match="no place for temporary files") as told:
+    with pytest.raises(Unavailable, match=about("no place", "temporary files")) as told:
         Engine(Settings("/w"), tmp_path / "engine.log").start()
     assert "TMPDIR" in told.value.hint
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.spark.client.log_file import open_log
+from tests.wording import about
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_it_goes_among_temporary_files_if_that_can_not_be_written(
     log.file.close()
     assert log.path.parent == temporary and log.path.read_bytes()
     assert log.path.stat().st_mode & 0o777 == 0o600
-    assert why in log.note and log.note.endswith(f"The engine's log is {log.path}")
+    assert why in log.note and about(log.path).search(log.note)
 
 
 def test_a_link_that_somebody_made_there_is_not_followed(tmp_path: Path, temporary: Path) -> None:

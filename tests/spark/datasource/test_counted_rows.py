@@ -18,6 +18,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
+from tests.wording import about
 
 SCHEMA = pa.schema([("k", pa.int32()), ("v", pa.int32())])
 EVOLVES = {"row-tracking.enabled": "true", "data-evolution.enabled": "true"}
@@ -66,7 +67,7 @@ def test_files_in_which_no_column_is_left_are_refused(tmp_path: Path, judge: Jud
         judge.alter(tmp_path, "d.t", "drop", name)
     assert judge.rows(tmp_path, "d.t") == [[None], [None]]
     for columns in (None, (), ("x",)):
-        with pytest.raises(Refused, match=r"d\.t has files in which no column is that it has now"):
+        with pytest.raises(Refused, match=about("d.t", "files", "no column")):
             _number(replace(_scan(tmp_path), columns=columns))
 
 
@@ -88,7 +89,7 @@ def test_data_evolution_whose_columns_were_changed_is_refused(
     given = {"add": ("x", {"type": "INT"}), "rename": ("v", {"name": "w"}), "drop": ("v", {})}
     column, more = given[change]
     judge.alter(tmp_path, "d.t", change, column, **more)
-    with pytest.raises(Refused, match=r"d\.t has data-evolution\.enabled, and its columns were changed"):
+    with pytest.raises(Refused, match=about("d.t", "data-evolution.enabled", "columns")):
         _number(_scan(tmp_path))
 
 

@@ -19,10 +19,11 @@ from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.spark.written_tables import lineage_of, order, refused, version
+from tests.wording import about
 
 TABLE = TablePath("shop", "orders")
-UNSEEN = "shop.orders has rows that nobody sees before they are compacted, and which would be lost"
-WORDS = "shop.orders keeps the first row of a key, and rows that are not compacted are seen by nobody there"
+UNSEEN = about("shop.orders", "nobody", "compacted", "lost")
+FIRST_ROW = about("shop.orders", "first row", "compacted", "merge-engine = first-row")
 
 
 @pytest.fixture
@@ -65,8 +66,8 @@ def test_no_statement_that_brings_rows(context: Context) -> None:
 def test_actions_that_write_rows_again(context: Context, action: str, arguments: dict[str, str]) -> None:
     """They would lose those that nobody sees, and a merge never goes."""
     reasons = [each.reason for each in planned(context, action, table=TABLE, **arguments).refusals]
-    assert UNSEEN in reasons
-    assert (f"{WORDS} (merge-engine = first-row)" in reasons) == (action == "merge-branch")
+    assert any(map(UNSEEN.search, reasons))
+    assert any(map(FIRST_ROW.search, reasons)) == (action == "merge-branch")
 
 
 def test_actions_that_write_no_rows_go_on(context: Context) -> None:
@@ -82,7 +83,7 @@ def test_the_engine_itself(engine: Engine, engine_warehouse: Path) -> None:
     make_first_row(directory)
     there = {path for path in directory.rglob("*") if path.is_file()}
     lineage = lineage_of(engine_warehouse, "firsts.orders")
-    for overwrite, words in ((False, "keeps the first row of a key"), (True, "rows that nobody sees")):
+    for overwrite, words in ((False, "first row"), (True, "lost")):
         task = order(lineage, "SELECT * FROM old", overwrite=overwrite, old=version(lineage, 2))
-        assert words in refused(engine, task).message
+        assert about(words).search(refused(engine, task).message)
     assert {path for path in directory.rglob("*") if path.is_file()} == there

@@ -16,6 +16,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.verify import verify
 from tests.actions.acting import context_on, planned
 from tests.interop.judge import Judge
+from tests.wording import about
 
 
 def test_a_file_that_is_not_found_is_not_called_lost(tmp_path: Path, judge: Judge) -> None:
@@ -23,9 +24,7 @@ def test_a_file_that_is_not_found_is_not_called_lost(tmp_path: Path, judge: Judg
     judge.put(tmp_path, "d.t", [("+I", [1, 1.5]), ("+I", [2, 1e20])])
     assert _rows(tmp_path) == sorted(judge.rows(tmp_path, "d.t")) == [[1, 1.5], [2, 1e20]]
     judge.put(tmp_path, "d.t", [("+I", [3, "NaN"])])
-    with pytest.raises(
-        Refused, match=r"A file of d\.t is not in the directory .* partition column p is DOUBLE"
-    ):
+    with pytest.raises(Refused, match=about("d.t", "directory", "column p", "DOUBLE")):
         _rows(tmp_path)
 
 
@@ -43,11 +42,9 @@ def elsewhere(tmp_path: Path, judge: Judge) -> Path:
 
 
 def test_a_moment_of_another_zone_is_not_called_lost(elsewhere: Path) -> None:
-    with pytest.raises(
-        Refused, match=r"is not in the directory .* partition column p is TIMESTAMP"
-    ) as refused:
+    with pytest.raises(Refused, match=about("directory", "column p", "TIMESTAMP")) as refused:
         _rows(elsewhere)
-    assert refused.value.hint.startswith("It may not be lost")
+    assert about("not", "lost").search(refused.value.hint)
 
 
 def test_such_a_table_is_whole(elsewhere: Path) -> None:
@@ -56,7 +53,7 @@ def test_such_a_table_is_whole(elsewhere: Path) -> None:
     assert report.is_whole and report.tells_orphans and report.orphans == ()
     assert not any(each.kind in ("orphans", "young") for each in space(context, table).rows)
     [refusal] = planned(context, "expire-snapshots", table=table, retain_last=1).refusals
-    assert "does not tell where its files lie" in refusal.reason
+    assert about("column p", "TIMESTAMP*", "files").search(refusal.reason)
 
 
 def test_what_is_lost_of_it_is_named(elsewhere: Path) -> None:

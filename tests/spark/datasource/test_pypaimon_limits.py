@@ -20,6 +20,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.interop.written import with_old_manifests
 from tests.paimon import commit, create_table, open_table
+from tests.wording import about
 
 BYTES = [pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")]
 VARIANT, VECTOR = pa.struct(BYTES), pa.list_(pa.float32(), 3)
@@ -32,15 +33,15 @@ VALUES = {VARIANT: {"value": SEVEN.value(), "metadata": SEVEN.metadata()}, VECTO
 @pytest.mark.parametrize(
     ("file_format", "kind", "told"),
     [
-        ("orc", VARIANT, r"Column v of d\.t is VARIANT in ORC files"),
-        ("parquet", VECTOR, r"A value of v of d\.t is null, which Python does not read of a VECTOR"),
+        ("orc", VARIANT, "column v d.t VARIANT ORC"),
+        ("parquet", VECTOR, "v d.t null VECTOR"),
     ],
 )
 def test_what_can_not_be_read_is_named(
     tmp_path: Path, file_format: str, kind: pa.DataType, told: str
 ) -> None:
     make(tmp_path, file_format, kind, [VALUES[kind], None])
-    with pytest.raises(Refused, match=told):
+    with pytest.raises(Refused, match=about(*told.split())):
         rows(scan_of(tmp_path))
     assert rows(replace(scan_of(tmp_path), columns=("k",))) == [{"k": 0}, {"k": 1}]
 
@@ -99,9 +100,7 @@ def test_times_and_texts_by_their_format(
         [row] = rows(scan_of(tmp_path))
         assert str(row["v"])[:4] in ("ab ", "9999")
         return
-    with pytest.raises(
-        Refused, match=r"Column v of d\.t (has times|is CHAR) in (orc|ORC|parquet) files"
-    ) as refused:
+    with pytest.raises(Refused, match=r"v of d\.t .*(times|CHAR) .*(orc|ORC|parquet)") as refused:
         rows(scan_of(tmp_path))
     assert "paimark jars fetch paimon" in refused.value.hint
     assert rows(replace(scan_of(tmp_path), columns=("k",))) == [{"k": 1}]

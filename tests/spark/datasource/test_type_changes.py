@@ -15,6 +15,7 @@ from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import by_library, rows
+from tests.wording import about
 
 # By name: the type and values that two files were written with, the type since, and conditions with the rows
 # (1 and 2) that satisfy them.
@@ -55,7 +56,7 @@ def test_conditions_keep_rows_written_with_another_type(
     if name == "wider":
         assert by_python.at().to_arrow().num_rows == 2
         return
-    with pytest.raises(paimark.Refused, match=f"Column c of {table} was ") as refused:
+    with pytest.raises(paimark.Refused, match=about("column c", table)) as refused:
         by_python.at().to_arrow(["c"])
     assert "paimark jars fetch paimon" in refused.value.hint
     # Other columns are readable, and all of them as of before the change.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from paimark.core.spark.engine.failures import sentences
+from tests.wording import about
 
 
 @pytest.mark.parametrize(
@@ -15,18 +18,6 @@ from paimark.core.spark.engine.failures import sentences
             "instead. SQLSTATE: 22012\n== SQL (line 1, position 8) ==\nselect 1/0\n       ^^^\n",
             "Division by zero",
             "Use `try_divide` to tolerate divisor being 0 and return NULL instead.",
-        ),
-        (
-            "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "
-            "task 0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): ExecutorLostFailure (executor 1 exited "
-            "caused by one of the running tasks) Reason: Command exited with code 137\nDriver stacktrace:",
-            "Executors were lost while they worked on the statement, the last one on 10.0.0.7",
-            "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
-        ),
-        (
-            "java.lang.StackOverflowError",
-            "The statement has too many parts within each other for Spark",
-            "One IN does for many ORs; --spark-conf spark.driver.extraJavaOptions=-Xss16m makes room.",
         ),
         (
             "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 1, pos 0)\n\n"
@@ -40,34 +31,55 @@ from paimark.core.spark.engine.failures import sentences
             'The expression "a" is not in GROUP BY',
             "Add it.",
         ),
-        (
-            "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost "
-            "task 0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): java.io.IOException: No way to hand in "
-            "rows at edge7:40123 (Connection refused)\n\tat RowServer.open(Unknown Source)",
-            "Rows can't be handed in at edge7:40123 from 10.0.0.7 (Connection refused)",
-            "That is this machine, as spark.driver.host has it. --spark-conf spark.paimark.result.port=7100 "
-            "settles the port that must be open, =off lets rows go Spark's own way.",
-        ),
-        (
-            "Job aborted due to stage failure: Task 3 in stage 2.0 failed 4 times, most recent failure: Lost "
-            "task 3.3 in stage 2.0 (TID 9) (node2 executor 4): java.io.IOException: No space left on device",
-            "A disk of node2 is full: the warehouse's, or that where Spark keeps what memory can't hold",
-            "Free some space there, or let spark.local.dir name a larger disk for Spark (on a cluster its "
-            "workers' SPARK_LOCAL_DIRS, or YARN's local directories).",
-        ),
-        (
-            "Job 3 cancelled because SparkContext was shut down",
-            "The cluster ended this application while the statement ran",
-            "Somebody stopped it there, or its executors failed too often: its logs say which. Run it again.",
-        ),
-        (
-            "Spark's Java has no class org.apache.hadoop.io.compress.BrotliCodec",
-            "Spark's Java has no class org.apache.hadoop.io.compress.BrotliCodec",
-            "A table option needs it, as its compression may: --spark-conf spark.jars=FILE brings it.",
-        ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
-        ("", "Spark failed without saying why", ""),
     ],
 )
 def test_one_sentence_and_a_hint_remain(text: str, message: str, hint: str) -> None:
     assert sentences(text) == (message, hint)
+
+
+_LOST = (
+    "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task "
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "hint"),
+    [
+        (
+            f"{_LOST}0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): ExecutorLostFailure (executor 1 exited "
+            "caused by one of the running tasks) Reason: Command exited with code 137\nDriver stacktrace:",
+            about("executors", "10.0.0.7"),
+            about("--spark-conf spark.executor.memory=4g"),
+        ),
+        (
+            "java.lang.StackOverflowError",
+            about("statement", "too many parts"),
+            about("--spark-conf spark.driver.extraJavaOptions=-Xss16m"),
+        ),
+        (
+            f"{_LOST}0.3 in stage 1.0 (TID 7) (10.0.0.7 executor 1): java.io.IOException: No way to hand in "
+            "rows at edge7:40123 (Connection refused)\n\tat RowServer.open(Unknown Source)",
+            about("edge7:40123", "10.0.0.7", "Connection refused"),
+            about("spark.driver.host", "--spark-conf spark.paimark.result.port=7100", "=off"),
+        ),
+        (
+            f"{_LOST}3.3 in stage 2.0 (TID 9) (node2 executor 4): "
+            "java.io.IOException: No space left on device",
+            about("disk", "node2", "full"),
+            about("spark.local.dir", "SPARK_LOCAL_DIRS"),
+        ),
+        ("Job 3 cancelled because SparkContext was shut down", about("cluster ended"), about("logs")),
+        (
+            "Spark's Java has no class org.apache.hadoop.io.compress.BrotliCodec",
+            about("no class", "org.apache.hadoop.io.compress.BrotliCodec"),
+            about("compression", "--spark-conf spark.jars=FILE"),
+        ),
+        ("", about("Spark", "failed"), about()),
+    ],
+)
+def test_what_spark_says_in_its_own_words_is_told_in_ours(
+    text: str, told: re.Pattern[str], hint: re.Pattern[str]
+) -> None:
+    message, help_ = sentences(text)
+    assert told.search(message) and hint.search(help_) and "Lost task" not in message

@@ -13,6 +13,7 @@ from paimark.core.spark.engine.planned.plans import read_uses
 from paimark.core.travel.parse.statement import SqlRefused, TableUse
 from paimark.core.travel.resolving import literal_time
 from paimark.core.travel.times import zone_of
+from tests.wording import about
 
 NOW = datetime(2026, 5, 20, 12, 34, 56, 789_000, tzinfo=UTC)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -92,22 +93,22 @@ MOMENTS = [
     ("'2026-05-01' COLLATE UTF8_LCASE", utc(2026, 4, 30, 22)),
 ]
 NOT_CONSTANT = [
-    ("coalesce(NULL, (SELECT 1))", 15, "A query can't give the time"),
-    ("nvl((FROM t), 1)", 4, "A query can't give the time"),
-    ("now() - (SELECT 1)", 8, "A query can't give the time"),
-    ("1700000000000", 0, "outside the years 1 to 9999"),
-    ("now() + INTERVAL 9000 YEARS", 0, "outside the years 1 to 9999"),
-    ("now()::TIMESTAMP(0)", 7, "0 digits after the second can't be had"),
-    ("CURRENT_TIMESTAMP(10)", 0, "10 digits after the second can't be had"),
-    ("max(o.t)", 4, "o.t names a column: that is a temporal join, not time travel"),
-    ("now() - `a b`.c", 8, "`a b`.c names a column"),
-    ("interval", 0, "interval names a column"),
-    ("date_trunc('era', now())", 0, "is NULL"),
-    ("CAST(NULL AS TIMESTAMP)", 0, "is NULL"),
-    ("rand(1)", 0, "another each time"),
-    ("timestampadd(DAY, -1, now()", 27, "missing or unfinished"),
-    ("now() -", 7, "missing or unfinished"),
-    ("now() - WHERE", 8, "missing or unfinished"),
+    ("coalesce(NULL, (SELECT 1))", 15, "query time"),
+    ("nvl((FROM t), 1)", 4, "query time"),
+    ("now() - (SELECT 1)", 8, "query time"),
+    ("1700000000000", 0, "years 1 9999"),
+    ("now() + INTERVAL 9000 YEARS", 0, "years 1 9999"),
+    ("now()::TIMESTAMP(0)", 7, "0 digits second"),
+    ("CURRENT_TIMESTAMP(10)", 0, "10 digits second"),
+    ("max(o.t)", 4, "o.t column temporal join"),
+    ("now() - `a b`.c", 8, "`a b`.c column"),
+    ("interval", 0, "interval column"),
+    ("date_trunc('era', now())", 0, "NULL"),
+    ("CAST(NULL AS TIMESTAMP)", 0, "NULL"),
+    ("rand(1)", 0, "another"),
+    ("timestampadd(DAY, -1, now()", 27, "unfinished"),
+    ("now() -", 7, "unfinished"),
+    ("now() - WHERE", 8, "unfinished"),
     ("now() - INTERVAL 5 parsecs", None, "parsecs"),
     ("INTERVAL 1 DAY", None, "INTERVAL"),
     ("now() = '2026-05-01'", None, "BOOLEAN"),
@@ -146,7 +147,7 @@ def test_what_is_none_is_refused_where_it_stands(session: SparkSession) -> None:
     for expression, position, sentence in NOT_CONSTANT:
         with pytest.raises((SqlRefused, PySparkException)) as refused:
             read(session, BEFORE + expression)
-        assert sentence in str(refused.value), expression
+        assert about(*sentence.split()).search(str(refused.value)), expression
         if position is not None:
             assert isinstance(refused.value, SqlRefused)
             assert refused.value.position == len(BEFORE) + position, expression

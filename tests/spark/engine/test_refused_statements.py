@@ -10,6 +10,7 @@ from paimark.core.statements.run import context_for, run_statement
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.refused import unsupported
 from tests.spark.engine_fixture import ask, rows
+from tests.wording import about
 
 
 @pytest.mark.parametrize(
@@ -27,63 +28,63 @@ from tests.spark.engine_fixture import ask, rows
 )
 def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -> None:
     error = unsupported(read_statement(sql))
-    assert error.message == f"{refused} is not supported here"
+    assert about(refused).search(error.message)
     assert error.hint.endswith(".")
 
 
 @pytest.mark.parametrize(
     ("sql", "message", "hint"),
     [
-        ("CREATE OR REPLACE TABLE shop.n (a INT)", "CREATE TABLE is not supported here", "DROP TABLE takes"),
-        ("CREATE VIEW v AS SELECT 1", "CREATE VIEW is not supported here", "WITH v AS"),
-        ("DESCRIBE HISTORY shop.orders", "DESCRIBE HISTORY is not supported here", "t$snapshots"),
-        ("OPTIMIZE shop.orders", "OPTIMIZE is not supported here", "CALL sys.compact"),
-        ("EXPLAIN DELETE FROM shop.orders", "EXPLAIN shows how a query is read, and DELETE is none", ""),
-        ("SELECT input_file_name() FROM shop.orders", "input_file_name() is not supported here", "t$files"),
-        ("SELEC 1", "Syntax error at or near 'SELEC'", ""),
-        ("USE x.y", "There is no database x.y", "has one part"),
-        ("SHOW TABLES IN a.b", "There is no database a.b", "has one part"),
-        ("SHOW TABLES IN global_temp", "There is no database global_temp", ""),
-        ("SHOW TABLES IN shop r'o*'", "SHOW TABLES is not answered in this form", "LIKE 'o*'"),
-        ("SELECT * FROM `..`.orders", "There is no table `..`.orders", "SHOW TABLES"),
-        ("SELECT * FROM `shop/../shop`.orders", "There is no table `shop/../shop`.orders", "SHOW TABLES"),
-        ("SELECT * FROM Shop.ORDERS", "The table or view", "Did you mean shop.orders?"),
-        ("SELECT * FROM `shop.orders`", "The table or view", "Did you mean shop.orders?"),
-        ("DESCRIBE EXTENDED shop.orders", "DESCRIBE EXTENDED is not supported here", "SHOW CREATE TABLE"),
+        ("CREATE OR REPLACE TABLE shop.n (a INT)", "CREATE TABLE", "DROP TABLE"),
+        ("CREATE VIEW v AS SELECT 1", "CREATE VIEW", "WITH v AS"),
+        ("DESCRIBE HISTORY shop.orders", "DESCRIBE HISTORY", "t$snapshots"),
+        ("OPTIMIZE shop.orders", "OPTIMIZE", "CALL sys.compact"),
+        ("EXPLAIN DELETE FROM shop.orders", "EXPLAIN DELETE query", ""),
+        ("SELECT input_file_name() FROM shop.orders", "input_file_name()", "t$files"),
+        ("SELEC 1", "syntax error 'SELEC'", ""),
+        ("USE x.y", "no database x.y", "one part"),
+        ("SHOW TABLES IN a.b", "no database a.b", "one part"),
+        ("SHOW TABLES IN global_temp", "no database global_temp", ""),
+        ("SHOW TABLES IN shop r'o*'", "SHOW TABLES", "LIKE 'o*'"),
+        ("SELECT * FROM `..`.orders", "no table `..`.orders", "SHOW TABLES"),
+        ("SELECT * FROM `shop/../shop`.orders", "no table `shop/../shop`.orders", "SHOW TABLES"),
+        ("SELECT * FROM Shop.ORDERS", "view cannot found", "shop.orders?"),
+        ("SELECT * FROM `shop.orders`", "view cannot found", "shop.orders?"),
+        ("DESCRIBE EXTENDED shop.orders", "DESCRIBE EXTENDED", "SHOW CREATE TABLE"),
         (
             "ANALYZE TABLES IN shop COMPUTE STATISTICS",
-            "ANALYZE TABLES is not supported here",
+            "ANALYZE TABLES",
             "ANALYZE TABLE db.t",
         ),
         (
             "SELECT * FROM shop.orders.snapshots",
-            "There is no table shop.orders.snapshots",
+            "no table shop.orders.snapshots",
             "orders$snapshots",
         ),
-        ("SELECT * FROM shop.SavepointsTable", "There is no table shop.SavepointsTable", "`t$savepoints`"),
-        ("SELECT * FROM SavepointsTable", "The table or view", "`t$savepoints`"),
-        ("SELECT * FROM x.shop.orders", "There is no table x.shop.orders", "Did you mean shop.orders?"),
-        ("SELECT * FROM spark_catalog.shop.orders", "There is no table", "Did you mean shop.orders?"),
-        ("DESCRIBE a.b.c.`d;`", "There is no table a.b.c.`d;`", "SHOW TABLES"),
-        ("SELECT * FROM `a/b`.`../x`.orders", "There is no table `a/b`.`../x`.orders", "SHOW TABLES"),
+        ("SELECT * FROM shop.SavepointsTable", "no table shop.SavepointsTable", "`t$savepoints`"),
+        ("SELECT * FROM SavepointsTable", "view cannot found", "`t$savepoints`"),
+        ("SELECT * FROM x.shop.orders", "no table x.shop.orders", "shop.orders?"),
+        ("SELECT * FROM spark_catalog.shop.orders", "no table", "shop.orders?"),
+        ("DESCRIBE a.b.c.`d;`", "no table a.b.c.`d;`", "SHOW TABLES"),
+        ("SELECT * FROM `a/b`.`../x`.orders", "no table `a/b`.`../x`.orders", "SHOW TABLES"),
     ],
 )
 def test_spark_has_no_say_in_it(engine: Engine, sql: str, message: str, hint: str) -> None:
     *_, end = run_statement(context_for(engine), sql)
     assert isinstance(end, Failed)
-    assert end.message.startswith(message)
+    assert about(*message.split()).search(end.message)
     assert hint in end.hint
 
 
 def test_a_system_table_of_the_current_database_is_meant(engine: Engine) -> None:
     failure = ask(engine, "SELECT * FROM orders.snapshots", database="shop").failure
-    assert failure.hint == "Did you mean `orders$snapshots`?"
+    assert "`orders$snapshots`" in failure.hint
 
 
 def test_default_among_the_values_is_refused(engine: Engine) -> None:
     *_, end = run_statement(context_for(engine), "INSERT INTO shop.events VALUES ('2026-05-03', default)")
     assert isinstance(end, Failed) and end.position == 46
-    assert end.message == "DEFAULT is not supported among the values of an INSERT"
+    assert about("DEFAULT", "values", "INSERT").search(end.message)
 
 
 @pytest.mark.parametrize(

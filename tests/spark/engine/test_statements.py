@@ -12,6 +12,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import context_for, run_statement
 from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
+from tests.wording import about
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
             "shop.orders.nix",
         ),
         ("SELECT *\nFROM shop.orders VERSION AS OF 1\nWHERE order_id = = 2", "Syntax error", "= 2"),
-        ("SELECT * FROM shop.ordrs", "There is no table shop.ordrs", "shop.ordrs"),
+        ("SELECT * FROM shop.ordrs", "no table shop.ordrs", "shop.ordrs"),
         ("SELECT * FROM nowhere", "`nowhere` cannot be found", "nowhere"),
         ("SELECT price / 0 FROM shop.orders WHERE order_id = 1", "Division by zero", "price / 0"),
         ("SELECT * FROM shop.`orders$snapshots` VERSION AS OF 1", "has no past", "VERSION"),
@@ -38,7 +39,7 @@ from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
 )
 def test_an_error_is_a_sentence_with_its_place(engine: Engine, sql: str, sentence: str, place: str) -> None:
     failure = ask(engine, sql).failure
-    assert sentence in failure.message
+    assert about(*sentence.split()).search(failure.message)
     assert "\n" not in failure.message
     for stranger in ("org.apache", "__paimark", "SQLSTATE", "== SQL", "java", "Traceback"):
         assert stranger not in failure.message + failure.hint
@@ -107,9 +108,9 @@ def test_names_without_a_database_are_in_the_current_one(engine: Engine) -> None
     assert rows(engine, "SELECT count(*) AS n FROM events", database="shop") == [{"n": 6}]
     # Other tests have tables of this name, too.
     hint = ask(engine, "SELECT * FROM events").failure.hint
-    assert hint.startswith("Did you mean ") and ".events" in hint
+    assert ".events" in hint and "SHOW TABLES" not in hint
     assert ask(engine, "SELECT * FROM nowhere").failure.hint.startswith("SHOW TABLES")
-    assert ask(engine, "USE shop").finish.message == "The current database is shop"
+    assert about("database", "shop").search(ask(engine, "USE shop").finish.message)
     assert rows(engine, "SELECT count(*) AS n FROM events") == [{"n": 6}]
     assert ask(engine, "USE nix").failure.position == len("USE ")
     # Another database than the last time: what USE chose is over.

@@ -26,6 +26,7 @@ from paimark.core.table.manifests.files import data_manifests, live_entries
 from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list
 from tests.actions.histories import TABLE, History
 from tests.paimon import commit, create_table
+from tests.wording import about
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("note", pa.string())])
 NAME = "shop.t"
@@ -262,7 +263,7 @@ def test_a_file_that_no_reader_takes_is_told_each_time(table: Table) -> None:
     wide = SCHEMA.append(pa.field("moment", pa.timestamp("us")))
     commit(table.warehouse, NAME, pa.table([[5], ["5"], [None]], schema=wide))
     for _ in range(2):
-        with pytest.raises(NotNative, match=r"rows of avro files that replace others"):
+        with pytest.raises(NotNative, match=about("rows", "avro", "replace")):
             table.state()
     assert table.state(1).files
 

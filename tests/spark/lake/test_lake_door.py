@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import io
 import json
-import re
 import shutil
 from pathlib import Path
 
-import fastavro
 import pyarrow as pa
 import pytest
 
 import paimark
 from paimark.core.errors import Refused
-from paimark.core.spark.client.client import Engine
 from paimark.core.spark.datasource.table_options import Use, mattering_newer, require_obeyed
 from paimark.core.table.definition.kind_signs import merge_engine
 from paimark.core.table.definition.newer import newer_options
 from tests.paimon import commit, create_table
 from tests.spark.datasource.test_table_options import REFUSED, ROW, make, set_options
-from tests.spark.engine_fixture import ask, rows
 from tests.spark.lake.foreign_spark import ForeignSpark
-from tests.table.avro_files import avro
+from tests.spark.lake.test_later_kinds import (
+    FILES,
+    FORMATS,
+    TYPES,
+    names_a_version,
+    of_format,
+    of_type,
+    with_files,
+)
+from tests.wording import about
 
 # Those that came with a later Paimon, on a table that merges rows, or has a column `a`, by them.
 NEWER = {option: {option: "true"} for option in newer_options() if "*" not in option}
@@ -59,10 +63,10 @@ def test_the_same_options_are_refused(foreign_spark: ForeignSpark, tmp_path: Pat
     for option, told in zip(cases, found, strict=False):
         table = f"options.{names[option]}"
         if is_refused(table, cases[option]) and option not in BY_LIBRARY:
-            assert str(told).startswith(f"{table} has the option {option}"), told
+            assert about(table, f"option {option}").search(str(told)), told
         elif option not in BY_LIBRARY and isinstance(told, str):
             # What makes no valid table.
-            assert "has the option" not in told, told
+            assert not about(table, f"option {option}").search(told), told
     assert found[0] == [ROW]
     for table, told in zip([*changed, *changed], found[len(queries) :], strict=True):
         assert str(told).startswith(f"{table} "), told
@@ -70,79 +74,40 @@ def test_the_same_options_are_refused(foreign_spark: ForeignSpark, tmp_path: Pat
     assert kept == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "told"),
-    [
-        ("later", "GEOMETRY(OGC:CRS84)", "GEOMETRY, of Paimon 2.1,"),
-        ("unknown", {"type": "ARRAY", "element": "QUATERNION(4)"}, "QUATERNION,"),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind", "told"), TYPES)
 def test_a_type_that_came_later_is_refused_with_its_version(
-    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path, name: str, kind: object, told: str
+    foreign_spark: ForeignSpark, tmp_path: Path, name: str, kind: object, told: tuple[str, ...]
 ) -> None:
-    table = make(engine_warehouse, f"{name}_type", {}, [ROW])
-    schemas = engine_warehouse / "options.db" / f"{name}_type" / "schema"
-    schema = json.loads((schemas / "schema-0").read_text())
-    schema["fields"][2]["type"] = kind
-    (schemas / "schema-1").write_text(json.dumps({**schema, "id": 1}))
-    expected = f"Column a of {table} has the type {told} which is not known here"
-    assert ask(engine, f"SELECT p FROM {table}").failure.message == expected
-    with pytest.raises(Refused, match=re.escape(expected)):
-        paimark.open(engine_warehouse).table(table).at().to_arrow()
-    # The version before has another type.
-    assert rows(engine, f"SELECT * FROM {table} VERSION AS OF 1") == [ROW]
+    table = of_type(tmp_path, name, kind)
     asked = (
         "SELECT p FROM lake.{}",
         "INSERT INTO lake.{} VALUES ('x', 2, NULL, 1)",
         "SELECT p FROM lake.{} VERSION AS OF 1",
     )
-    *refused, read = foreign_spark.answers(engine_warehouse, [each.format(table) for each in asked])
+    *refused, read = foreign_spark.answers(tmp_path, [each.format(table) for each in asked])
     for said in refused:
-        assert said.startswith(f"A column of {table} has the type {told} which Paimon's library here")
+        assert about(table, *told, "library").search(said) and names_a_version(said) == (name == "later")
     assert read == [{"p": "x"}]
 
 
-@pytest.mark.parametrize(
-    ("option", "form", "told"),
-    [
-        ("file.format", "row", ", of Paimon 2.0,"),
-        ("vector.file.format", "vortex", ", of Paimon 2.0 (paimon-vortex-format),"),
-        ("file.format", "later", ","),
-    ],
-)
+@pytest.mark.parametrize(("option", "form", "told"), FORMATS)
 def test_a_format_that_came_later_is_refused_with_its_version(
-    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path, option: str, form: str, told: str
+    foreign_spark: ForeignSpark, tmp_path: Path, option: str, form: str, told: tuple[str, ...]
 ) -> None:
-    name = f"format_{form}"
-    table = make(engine_warehouse, name, {}, [ROW])
-    set_options(engine_warehouse, table, {option: form, "merge-engine": "partial-update"})
-    failure = ask(engine, f"SELECT p FROM {table}").failure
-    expected = f"{table} has the option {option} = {form}{told} which Paimon's library here does not know"
-    assert failure.message == expected
+    table = of_format(tmp_path, option, form)
     select, written = foreign_spark.answers(
-        engine_warehouse, [f"SELECT p FROM lake.{table}", f"INSERT INTO lake.{table} VALUES ('x', 2, 2, 1)"]
+        tmp_path, [f"SELECT p FROM lake.{table}", f"INSERT INTO lake.{table} VALUES ('x', 2, 2, 1)"]
     )
-    assert select.startswith(expected)
-    assert f"has files of the format {form}{told} which Paimon's library here does not know" in written
+    assert about(table, f"{option} = {form}", *told, "library").search(select)
+    assert about("files", f"format {form}", *told, "library").search(written)
 
 
 def test_files_of_a_format_that_came_later_are_named_by_who_finds_them(
-    foreign_spark: ForeignSpark, engine: Engine, engine_warehouse: Path
+    foreign_spark: ForeignSpark, tmp_path: Path
 ) -> None:
-    table = make(engine_warehouse, "later_files", {}, [ROW])
-    directory = engine_warehouse / "options.db/later_files"
-    [manifest] = [each for each in directory.glob("manifest/manifest-*") if "list" not in each.name]
-    reader = fastavro.reader(io.BytesIO(manifest.read_bytes()))
-    [entry] = records = list(reader)
-    [file] = directory.rglob("*.parquet")
-    entry["_FILE"]["_FILE_NAME"] = file.rename(file.with_suffix(".vortex")).name
-    manifest.write_bytes(avro(reader.writer_schema, records))
-    told = "vortex, of Paimon 2.0 (paimon-vortex-format), which"
-    assert f"has files of the format {told}" in ask(engine, f"SELECT * FROM {table}").failure.message
-    with pytest.raises(Refused, match=re.escape(told.replace(",", " files,", 1))):
-        paimark.open(engine_warehouse).table(table).at().to_arrow()
-    [log] = foreign_spark.answers(engine_warehouse, ["SELECT * FROM lake.options.`later_files$audit_log`"])
-    assert f"has files of the format {told}" in log
+    with_files(tmp_path)
+    [log] = foreign_spark.answers(tmp_path, ["SELECT * FROM lake.options.`later_files$audit_log`"])
+    assert FILES.search(log)
 
 
 DAYS = pa.schema([("day", pa.string()), ("n", pa.int32())])

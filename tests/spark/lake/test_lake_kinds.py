@@ -13,6 +13,7 @@ from tests.interop.judge import Judge
 from tests.paimon import create_table
 from tests.spark.lake.foreign_spark import ForeignSpark
 from tests.spark.lake.test_lake_catalog import SCHEMA
+from tests.wording import about
 
 _PAIR = pa.struct([("a", pa.int32()), ("b", pa.int32())])
 _NESTED = pa.schema([pa.field("k", pa.int32(), nullable=False), ("pair", _PAIR), ("pairs", pa.list_(_PAIR))])
@@ -119,26 +120,26 @@ def test_what_is_not_obeyed_is_refused(foreign_spark: ForeignSpark, tmp_path: Pa
     only = "WHEN NOT MATCHED THEN INSERT *"
     steps: list[tuple[str, str | None]] = [
         *((each, None) for each in given),
-        ("INSERT INTO maybe.shop.k VALUES (1, 1)", "read-only is true or false, not yes"),
-        ("INSERT INTO none.shop.k VALUES (1, 1)", "Python does not start: /bin/false says nothing"),
-        ("DELETE FROM other.shop.k", "Python does not start"),
-        ("INSERT INTO dying.shop.k VALUES (1, 1)", "Whether this was committed, `paimark operations` tells"),
+        ("INSERT INTO maybe.shop.k VALUES (1, 1)", "read-only true false yes"),
+        ("INSERT INTO none.shop.k VALUES (1, 1)", "Python not start /bin/false"),
+        ("DELETE FROM other.shop.k", "Python not start"),
+        ("INSERT INTO dying.shop.k VALUES (1, 1)", "committed `paimark operations`"),
         ("INSERT INTO lake.shop.k VALUES (1, 1), (2, 2)", None),
-        ("APPEND lake.shop.k branch main", "has no option branch"),
-        ("APPEND lake.shop.k change delete", "has no option change"),
+        ("APPEND lake.shop.k branch main", "no option branch"),
+        ("APPEND lake.shop.k change delete", "no option change"),
         ("APPEND lake.shop.k message why", None),
-        ("UPDATE lake.shop.k SET id = 9 WHERE id = 1", "A primary key can't be updated: id = 1 would"),
-        (two.format("t.id = s.id") + only, "two rows for one key: id = 8"),
-        (two.format("false") + only, "two rows for one key"),
+        ("UPDATE lake.shop.k SET id = 9 WHERE id = 1", "primary key updated id = 1"),
+        (two.format("t.id = s.id") + only, "two rows key id = 8"),
+        (two.format("false") + only, "two rows key"),
         # Others commit a row that it has not read.
-        ("INSERT OVERWRITE lake.shop.k SELECT id, others(7) FROM lake.shop.k", "moved while its rows were"),
+        ("INSERT OVERWRITE lake.shop.k SELECT id, others(7) FROM lake.shop.k", "moved rows written"),
         ("EXPLAIN " + two.format("t.id = s.id") + only, None),
-        ("CREATE TABLE lake.shop.mine (id INT)", "This catalog changes rows alone"),
+        ("CREATE TABLE lake.shop.mine (id INT)", "catalog rows"),
     ]
     found = foreign_spark.answers(tmp_path, [statement for statement, _ in steps])
     for (statement, words), told in zip(steps, found, strict=True):
         assert isinstance(told, str) == (words is not None), (statement, told)
-        assert (words or "") in str(told), (statement, told)
+        assert about(*(words or "").split()).search(str(told)), (statement, told)
     k = paimark.open(tmp_path).table("shop.k")
     rows: list[dict[str, Any]] = k.at().to_arrow().to_pylist()
     assert {row["id"]: row["price"] for row in rows} == {1: 1.0, 2: 2.0, 7: 0.5}

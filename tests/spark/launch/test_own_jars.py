@@ -24,6 +24,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit, create_table
 from tests.spark.client.test_engine import processes_of
 from tests.spark.engine_fixture import ask, rows
+from tests.wording import about
 
 
 def test_a_jar_of_other_sources_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +80,7 @@ def test_the_library_is_the_named_one_or_sparks_or_the_fetched(
     named.touch()
     assert jars.paimon_jar(spark, {"paimon.jar": str(named)}) == ([named], "1.5-SNAPSHOT")
     for wrong in (tmp_path, tmp_path / "paimon-bundle-9.jar", fetched.with_name("other.jar")):
-        with pytest.raises(Unavailable, match="is no jar of Paimon's library"):
+        with pytest.raises(Unavailable, match=about(f"paimon.jar={wrong}", "library")):
             jars.paimon_jar(spark, {"paimon.jar": str(wrong)})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("sys.prefix", str(tmp_path))
@@ -95,15 +96,15 @@ def test_a_library_that_is_damaged_is_said_and_left_out(
     (directory / "paimon-bundle-1.4.2.jar").write_bytes(b"half a jar")
     assert jars.loaded_jars(find_spark(), {}) == [sources.JAR]
     told = capsys.readouterr().err
-    assert "is not the jar that it should be" in told and "Run `paimark jars fetch paimon` again." in told
-    with pytest.raises(Unavailable, match="is no jar of Paimon's library"):
+    assert about("SHA-256", "`paimark jars fetch paimon`").search(told)
+    with pytest.raises(Unavailable, match=about(f"paimon.jar={tmp_path}", "library")):
         jars.loaded_jars(find_spark(), {"paimon.jar": str(tmp_path)})
 
 
 def test_a_library_that_is_too_old_is_refused(tmp_path: Path) -> None:
     old = tmp_path / "paimon-bundle-1.3.1.jar"
     old.touch()
-    with pytest.raises(Unavailable, match=r"is of Paimon 1\.3\.1, and 1.4 or newer is needed"):
+    with pytest.raises(Unavailable, match=about("Paimon 1.3.1", "1.4", "newer")):
         jars.paimon_jar(find_spark(), {"paimon.jar": str(old)})
 
 
@@ -111,15 +112,13 @@ def test_what_spark_itself_brings_is_told_where_it_is_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It stays first: to fetch another one is of no use."""
-    assert jars.no_library()[1] == "Run `paimark jars fetch paimon`."
+    assert "`paimark jars fetch paimon`" in jars.no_library()[1]
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars/paimon-bundle-1.0.1.jar").touch()
     monkeypatch.setattr(jars, "find_spark", lambda: SparkHome(tmp_path, tmp_path))
     assert jars.no_library()[1] == jars.library_missing()[1]
-    assert jars.no_library()[1] == (
-        "Spark's own paimon-bundle-1.0.1.jar is too old: put one of 1.4 or newer in its place, in "
-        f"{tmp_path / 'jars'}."
-    )
+    newer = ("paimon-bundle-1.0.1.jar", "old", "1.4", "newer", tmp_path / "jars")
+    assert about(*newer).search(jars.no_library()[1])
 
 
 @pytest.fixture(scope="module")
@@ -153,11 +152,9 @@ def bare(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_tables_that_need_the_library_are_refused_with_the_command_that_fetches_it(bare: Engine) -> None:
     for sql in ("SELECT * FROM shop.merged", "EXPLAIN SELECT * FROM shop.merged"):
         failure = ask(bare, sql).failure
-        assert failure.message == (
-            "shop.merged is read by Paimon's own library (merge-engine partial-update), "
-            "and Spark has none here"
-        )
-        assert failure.hint == "Run `paimark jars fetch paimon`."
+        reason = ("merge-engine partial-update", "Spark", "none")
+        assert about("shop.merged", "library", *reason).search(failure.message)
+        assert "`paimark jars fetch paimon`" in failure.hint
         assert failure.position == len(sql) - len("shop.merged")
     native = ask(bare, "SELECT * FROM shop.orders VERSION AS OF 5 WHERE order_id = 6")
     assert native.finish.rows == 1 and native.readings[0].scan == "native"

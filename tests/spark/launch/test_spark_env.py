@@ -12,6 +12,7 @@ from paimark.core.spark.launch import jvm
 from paimark.core.spark.launch.home import SparkHome, load_spark_env
 from paimark.core.spark.launch.session import require_possible
 from paimark.core.spark.launch.settings import spark_settings
+from tests.wording import about
 
 
 def loaded(directory: Path, script: str, **environment: str) -> dict[str, str]:
@@ -43,9 +44,9 @@ def test_it_is_read_once(tmp_path: Path) -> None:
 
 
 def test_one_that_fails_is_named(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match=r"spark-env\.sh ended with exit code 3"):
+    with pytest.raises(Unavailable, match=about("spark-env.sh", "exit code 3")):
         loaded(tmp_path, "exit 3")
-    with pytest.raises(Unavailable, match="can't be run by bash"):
+    with pytest.raises(Unavailable, match=about("spark-env.sh", "bash")):
         loaded(tmp_path, "A=1", PATH=str(tmp_path))
 
 
@@ -75,20 +76,20 @@ def test_options_and_memory_of_the_environment(monkeypatch: pytest.MonkeyPatch, 
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"spark.submit.deployMode": "cluster"}, r"spark\.submit\.deployMode=cluster is not possible"),
-        ({"spark.api.mode": "connect"}, r"spark\.api\.mode is not obeyed"),
-        ({"spark.remote": "sc://x"}, r"spark\.remote is not obeyed"),
+        ({"spark.submit.deployMode": "cluster"}, r"^spark\.submit\.deployMode=cluster "),
+        ({"spark.api.mode": "connect"}, r"^spark\.api\.mode "),
+        ({"spark.remote": "sc://x"}, r"^spark\.remote "),
         (
             {"spark.kerberos.keytab": "/k"},
-            r"spark\.kerberos\.keytab is of no use",
+            r"^spark\.kerberos\.keytab .*spark\.kerberos\.principal",
         ),
         (
             {"spark.yarn.principal": "me"},
-            r"spark\.kerberos\.principal is of no use",
+            r"^spark\.kerberos\.principal .*spark\.kerberos\.keytab",
         ),
         (
             {"spark.kerberos.keytab": "/nowhere/k", "spark.kerberos.principal": "me@REALM"},
-            r"spark\.kerberos\.keytab=/nowhere/k can't be read",
+            r"^spark\.kerberos\.keytab=/nowhere/k ",
         ),
     ],
 )

@@ -11,6 +11,7 @@ from paimark.core.spark.protocol import Failed, Finished
 from paimark.core.statements.run import CallMode, context_for, run_statement
 from tests.interop.judge import Judge
 from tests.spark.engine_fixture import rows
+from tests.wording import about
 
 COLUMNS = {"k": "INT", "s": "STRING", "d": "DATE", "n": "DECIMAL(5, 2)", "t": "TIMESTAMP(3)", "b": "BOOLEAN"}
 
@@ -31,7 +32,7 @@ def test_stock_paimon_reads_the_statistics(engine: Engine, engine_warehouse: Pat
         assert isinstance(run(engine, sql), Finished)
     before = rows(engine, "SELECT k, s, d FROM analyzed.t ORDER BY k")
     end = run(engine, "ANALYZE TABLE analyzed.t COMPUTE STATISTICS FOR ALL COLUMNS")
-    assert isinstance(end, Finished) and end.message.startswith("Committed statistics of k, s, d and 3 more")
+    assert isinstance(end, Finished) and about("statistics", "k, s, d and 3 more").search(end.message)
     told = judge.statistics(engine_warehouse, "analyzed.t")
     assert told == {
         "": 3,
@@ -59,15 +60,15 @@ def test_stock_paimon_reads_the_statistics(engine: Engine, engine_warehouse: Pat
 @pytest.mark.parametrize(
     ("behind", "at", "said"),
     [
-        ("", "", "COMPUTE STATISTICS is the only form"),
-        (" COMPUTE STATISTICS NOSCAN", "NOSCAN", "ends with COMPUTE STATISTICS"),
-        (" PARTITION (dt = 1) COMPUTE STATISTICS", "PARTITION", "is the only form"),
-        (" COMPUTE STATISTICS FOR COLUMNS", "", "or with columns"),
-        (" COMPUTE STATISTICS FOR COLUMNS nix", "shop.orders", "There is no column nix"),
+        ("", "", "COMPUTE STATISTICS only"),
+        (" COMPUTE STATISTICS NOSCAN", "NOSCAN", "COMPUTE STATISTICS ends"),
+        (" PARTITION (dt = 1) COMPUTE STATISTICS", "PARTITION", "COMPUTE STATISTICS only"),
+        (" COMPUTE STATISTICS FOR COLUMNS", "", "ends columns"),
+        (" COMPUTE STATISTICS FOR COLUMNS nix", "shop.orders", "no column nix"),
     ],
 )
 def test_other_forms_are_refused(engine: Engine, behind: str, at: str, said: str) -> None:
     sql = f"ANALYZE TABLE shop.orders{behind}"
     end = run(engine, sql)
-    assert isinstance(end, Failed) and said in end.message
+    assert isinstance(end, Failed) and about(*said.split()).search(end.message)
     assert end.position is not None and sql[end.position :].startswith(at)

@@ -25,6 +25,7 @@ from tests.actions.acting import context_on, done, item
 from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows
+from tests.wording import about
 
 _AGREES = CallMode(agree=lambda action, plan: None)
 COLUMNS = pa.schema(
@@ -143,11 +144,10 @@ def test_others_have_committed_since_the_plan(context: Context, engine: Engine, 
         changes, plan = planned(context, f"DELETE FROM {scene.name} WHERE k = 2")
         scene.commit([[2, 20, "theirs"]])
         with pytest.raises(
-            StatementFailed, match="moved while its rows were written: snapshot 3, now 4"
+            StatementFailed, match=about(scene.name, "moved", "written", "snapshot 3", "4")
         ) as raised:
             changes.apply(context, plan, lambda line: None)
-        writes = "writes to it: try again, or pause that meanwhile."
-        assert raised.value.hint == f"Nothing was committed. pypaimon 2.1.0 {writes}"
+        assert about("nothing", "pypaimon 2.1.0").search(raised.value.hint)
         assert (2, 20, "theirs") in scene.rows()
 
 
@@ -164,28 +164,25 @@ def test_snapshots_that_expire_meanwhile_are_said(context: Context, engine: Engi
 
     with pytest.raises(StatementFailed) as raised:
         changes.apply(replace(context, engine=expiring), plan, lambda line: None)
-    assert raised.value.message == f"Snapshots of main of {scene.name} expired while it was changed"
+    assert about(f"main of {scene.name}", "expired").search(raised.value.message)
     hold = f"paimark reset-consumer {scene.name} --name hold"
-    assert raised.value.hint == (
-        "Nothing was committed. "
-        f"Let expiry wait meanwhile, by `{hold} --snapshot 1`, and end that by `{hold}`."
-    )
+    assert about("nothing", "expiry", f"`{hold} --snapshot 1`", f"`{hold}`").search(raised.value.hint)
     assert 2 in {row[0] for row in scene.rows()}
 
 
 def test_a_condition_that_is_null_changes_nothing(context: Context, engine: Engine) -> None:
     scene = Scene(context, engine, "nulls", bucket="1")
-    nothing = f"There were no rows to write: nothing was committed to {scene.name}"
+    nothing = about("no rows", "nothing", scene.name)
     for sql in (
         "DELETE FROM {t} WHERE CAST(NULL AS BOOLEAN)",
         "DELETE FROM {t} WHERE v > NULL",
         "UPDATE {t} SET v = 1 WHERE s = 'x'",
     ):
-        assert scene.changes(sql) == nothing
+        assert nothing.search(scene.changes(sql))
     assert scene.changes("DELETE FROM {t} WHERE v > 0").endswith(": 2 rows deleted")
     assert scene.rows() == [(3, None, None)]
-    assert scene.changes("DELETE FROM {t}").endswith(": files with 5 records taken away")
-    assert scene.rows() == [] and scene.changes("DELETE FROM {t}") == nothing
+    assert about("files", "5 records").search(scene.changes("DELETE FROM {t}"))
+    assert scene.rows() == [] and nothing.search(scene.changes("DELETE FROM {t}"))
 
 
 @pytest.mark.parametrize("keys", long_but(["k", ""], "k"))
@@ -242,14 +239,14 @@ _TWICE = "MERGE INTO {t} t USING (SELECT * FROM VALUES (%s), (%s) AS x(k)) s ON 
         (
             {},
             "UPDATE {t} SET k = k + 1 WHERE k = 2",
-            "A primary key can't be updated: k = 2 would become k = 3",
+            "primary key, k = 2, k = 3",
         ),
-        ({"sequence.field": "v"}, "UPDATE {t} SET v = 5 WHERE k = 2", "would become older than it is, by v"),
-        (_PARTIAL, "UPDATE {t} SET v = NULL WHERE k = 2", "Column v of the row of k = 2 would not become"),
+        ({"sequence.field": "v"}, "UPDATE {t} SET v = 5 WHERE k = 2", "older, by v"),
+        (_PARTIAL, "UPDATE {t} SET v = NULL WHERE k = 2", "column v, k = 2, would not"),
         (
             {**_PARTIAL, "fields.s.sequence-group": "v", "fields.v.aggregate-function": "sum"},
             "UPDATE {t} SET d = 1.5 WHERE k = 1",
-            "Column v of the row of k = 1 would not become",
+            "column v, k = 1, would not",
         ),
         (
             {**_PARTIAL, "fields.v.sequence-group": "s"},
@@ -260,21 +257,21 @@ _TWICE = "MERGE INTO {t} t USING (SELECT * FROM VALUES (%s), (%s) AS x(k)) s ON 
         (
             {},
             (_TWICE % (8, 8)) + "WHEN NOT MATCHED THEN INSERT (k) VALUES (s.k)",
-            "two rows for one key: k = 8",
+            "two rows, k = 8",
         ),
         (
             {},
             (_TWICE % (1, 1)) + "WHEN MATCHED THEN UPDATE SET v = 1",
-            "Several rows of the source match one row of the table, and nobody can say which",
+            "several rows, source",
         ),
-        ({}, "UPDATE {t} SET v = 2.5 WHERE k = 1", "Column v can't hold 2.5 as it is"),
-        ({}, "UPDATE {t} SET d = 2.57 WHERE k = 1", "Column d can't hold 2.57 as it is"),
-        ({}, "UPDATE {t} SET v = 3000000000", "Column v can't hold 3000000000 as it is"),
+        ({}, "UPDATE {t} SET v = 2.5 WHERE k = 1", "column v, hold 2.5"),
+        ({}, "UPDATE {t} SET d = 2.57 WHERE k = 1", "column d, hold 2.57"),
+        ({}, "UPDATE {t} SET v = 3000000000", "column v, hold 3000000000"),
         ({}, "UPDATE {t} SET v = 'x'", "Cannot safely cast `v`"),
-        ({}, "UPDATE {t} SET k = NULL WHERE k = 1", "Column k may not be null"),
+        ({}, "UPDATE {t} SET k = NULL WHERE k = 1", "column k, null"),
         ({}, (_TWICE % (8, 9)) + "WHEN NOT MATCHED THEN INSERT (s) VALUES ('x')", "k"),
-        ({}, "DELETE FROM {t} VERSION AS OF 1", "the past can't be changed"),
-        ({}, "UPDATE {t} FOR SYSTEM_VERSION AS OF 'one' SET v = 1", "the past can't be changed"),
+        ({}, "DELETE FROM {t} VERSION AS OF 1", "past, change*"),
+        ({}, "UPDATE {t} FOR SYSTEM_VERSION AS OF 'one' SET v = 1", "past, change*"),
         ({}, "DELETE FROM rows.`{t}$snapshots`", "rows"),
         ({"ignore-delete": "true"}, "DELETE FROM {t}", "ignores deletes"),
         (
@@ -294,7 +291,7 @@ def test_what_would_not_be_so_is_refused(
     scene = Scene(
         context, engine, f"refused_{zlib.crc32(repr((options, sql)).encode())}", bucket="1", **options
     )
-    assert message in scene.refuses(sql)
+    assert about(*message.split(", ")).search(scene.refuses(sql))
 
 
 def test_a_setting_that_would_cut_values_is_refused(context: Context, engine: Engine) -> None:
@@ -308,4 +305,4 @@ def test_a_setting_that_would_cut_values_is_refused(context: Context, engine: En
 
 def test_the_engine_changes_nothing_without_an_order(engine: Engine) -> None:
     for sql in ("DELETE FROM shop.orders", "UPDATE shop.orders SET price = 1"):
-        assert "as a statement of its own" in ask(engine, sql).failure.hint
+        assert about(sql.split()[0], "statement").search(ask(engine, sql).failure.hint)

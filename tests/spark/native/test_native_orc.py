@@ -16,6 +16,7 @@ from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
 from tests.spark.native.test_native import agreed, orders
+from tests.wording import about
 
 OPTIONS = {"bucket": "1", "file.format": "orc"}
 
@@ -48,9 +49,8 @@ def test_dates_of_the_old_calendar_are_left_to_the_library(
     assert len(agreed(engine, f"SELECT * FROM {name}")) == 2
     judge.write(engine_warehouse, name, [{"id": 3, "day": dt.date(1582, 10, 14)}])
     explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-    assert explained.startswith(
-        "scan: paimon library (column day may hold dates before 1582-10-15 in orc files)"
-    )
+    assert explained.startswith("scan: paimon library (")
+    assert about("column day", "1582-10-15", "orc").search(explained.partition(")")[0])
     found = ask(engine, f"SELECT id, cast(day AS string) AS day FROM {name} ORDER BY id").rows
     assert [row["day"] for row in found] == ["1582-10-15", None, "1582-10-14"]
 
@@ -100,7 +100,8 @@ def test_rows_that_share_a_number_are_left_to_the_library(
     answer = ask(engine, f"SELECT order_id FROM {name} WHERE customer = 'a'")
     assert sorted(row["order_id"] for row in answer.rows) == [1, 3, 11, 12, 13]
     explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-    assert explained.startswith("scan: paimon library (rows of orc files share sequence numbers) ")
+    assert explained.startswith("scan: paimon library (")
+    assert about("orc", "sequence numbers").search(explained.partition(")")[0])
 
 
 def test_a_file_of_which_little_is_left_is_left_to_the_library(
@@ -116,6 +117,7 @@ def test_a_file_of_which_little_is_left_is_left_to_the_library(
     judge.compact(engine_warehouse, name)
     commit(engine_warehouse, name, orders(2, 1, "c"))
     explained = ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
-    assert explained.startswith("scan: paimon library (few rows are left of the many that an orc file ")
+    assert explained.startswith("scan: paimon library (")
+    assert about("few rows", "orc").search(explained.partition(")")[0])
     found = ask(engine, f"SELECT customer FROM {name} ORDER BY order_id").rows
     assert [row["customer"] for row in found] == ["a", "c"]

@@ -65,7 +65,7 @@ def set_to(engine: Engine, settings: dict[str, str]) -> Iterator[None]:
             assert ask(engine, f"RESET {name}").finish
 
 
-@pytest.mark.parametrize("way", long_but(WAYS, "batches", "rows of batches", "pieces of files"))
+@pytest.mark.parametrize("way", long_but(WAYS, "batches", "pieces of files"))
 def test_only_rows_whose_bit_is_set_are_read(engine: Engine, table: str, way: str) -> None:
     sql = f"""SELECT version, count(id) AS rows, count(DISTINCT id) AS ids, sum(id) AS sum FROM {table}
               WHERE id + 0 >= 5 GROUP BY version ORDER BY version"""

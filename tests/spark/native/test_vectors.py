@@ -24,6 +24,7 @@ from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_library, rows
 from tests.spark.native.test_lookups import agreed as looked_up
+from tests.wording import about
 
 Row = tuple[int, int | None]
 VECTORS = {"deletion-vectors.enabled": "true"}
@@ -191,7 +192,7 @@ def test_wide_vectors_are_refused_where_python_would_read(tmp_path: Path, judge:
     judge.put(tmp_path, name, [("+I", [k, -k]) for k in range(1000)])
     judge.put(tmp_path, name, [("-D", [k, 0]) for k in range(100, 110)])
     assert len(vectors(tmp_path, name)) == 1
-    with pytest.raises(paimark.Refused, match="not read the deletion vectors of vectors"):
+    with pytest.raises(paimark.Refused, match=about("deletion vectors", "vectors.wide")):
         paimark.open(str(tmp_path)).table(name).at("snapshot.4").to_arrow()
 
 
@@ -208,13 +209,13 @@ def test_a_vector_that_is_broken_is_told(tmp_path: Path, judge: Judge) -> None:
     def refused(text: str, vector: Vector = vector, rows: int = 1000) -> None:
         with pytest.raises((Corrupt, FileMissing)) as error:
             vector_bits([replace(file, row_count=rows, vector=vector)], opened)
-        assert text in error.value.message
+        assert about(*text.split()).search(error.value.message)
 
-    refused("deletes rows that data does not have", rows=9)
-    refused("no deletion vector of", Vector(str(path), told.offset + 1, told.length))
-    refused("can't be read", Vector(str(path), told.offset + 4096, told.length))
-    refused("no deletion vector of", Vector(str(path), told.offset, told.length + 1))
-    refused(path.name, Vector(str(path) + "x", told.offset, told.length))
+    refused("deletes rows data", rows=9)
+    refused("no deletion vector", Vector(str(path), told.offset + 1, told.length))
+    refused(f"{path.name} read", Vector(str(path), told.offset + 4096, told.length))
+    refused("no deletion vector", Vector(str(path), told.offset, told.length + 1))
+    refused(f"{path.name}x", Vector(f"{path}x", told.offset, told.length))
     whole = path.read_bytes()
     for place in range(told.offset + 4, len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])

@@ -13,6 +13,7 @@ from paimark.core.spark.client.client import Engine
 from tests.actions.acting import done, texts
 from tests.interop.judge import Judge
 from tests.spark.repair.repaired import Repaired
+from tests.wording import about
 
 SCHEMA = pa.schema([pa.field("k", pa.int32(), nullable=False), ("m", pa.map_(pa.string(), pa.int32()))])
 
@@ -37,7 +38,9 @@ def test_rows_with_a_key(engine: Engine, engine_warehouse: Path, judge: Judge, t
     # The same map, with its entries in another order, is no change.
     bad = t.do("INSERT INTO t VALUES (1, map('a', 1, 'b', 2)), (2, map('x', NULL)), (4, map('y', 1))")
     plan = t.repair("revert", snapshot=bad)
-    assert texts(plan, "loses") == ["1 row goes: k=4", '1 row becomes what it was: k=2: m {"x":null} -> NULL']
+    goes, becomes = texts(plan, "loses")
+    assert about("1 row goes", "k=4").search(goes)
+    assert about("1 row", 'k=2: m {"x":null} -> NULL').search(becomes)
     assert rows(t) == FIRST
     t.undo()
     t.repair(
@@ -53,6 +56,7 @@ def test_rows_with_a_key(engine: Engine, engine_warehouse: Path, judge: Judge, t
     assert rows(t) == [(1, {"z": 9}), *FIRST[1:], (5, None)]
 
 
+@pytest.mark.long
 def test_rows_without_a_key(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     t = made(engine, engine_warehouse, judge, "unkeyed_maps")
     t.do(INSERT)
@@ -83,4 +87,4 @@ def test_other_maps_are_refused(
     t = Repaired(engine, engine_warehouse, judge, name, keys=("k",), schema=schema, options={"bucket": "1"})
     t.do("INSERT INTO t VALUES (1, NULL)")
     [refusal] = t.plan("revert", snapshot=1).refusals
-    assert refusal.reason == f"{t.name} has a MAP column, and Spark can't compare its values"
+    assert about(t.name, "MAP column", "Spark").search(refusal.reason)

@@ -9,6 +9,7 @@ import pytest
 from paimark.core.spark.datasource.file_io import file_io
 from paimark.core.spark.engine.failures import failed
 from paimark.core.spark.stores.failures import explain_arrow
+from tests.wording import about
 
 KEYS = {"s3.access-key": "a", "s3.secret-key": "b", "s3.region": "us-east-1"}
 SAID = "When reading information for key 'w/f' in bucket 'lake': AWS Error {} during HeadObject operation: {}"
@@ -33,16 +34,16 @@ def test_time_limits_of_the_options_count() -> None:
 @pytest.mark.parametrize(
     ("error", "more", "message", "hint"),
     [
-        ("NETWORK_CONNECTION", "curlCode: 7", "the store does not answer", "Check the network"),
-        ("EXPIRED_TOKEN", "expired", "the session token has expired", "Sign in again"),
-        ("ACCESS_DENIED", "No response body.", "the store refuses the credentials", "Check the credentials"),
-        ("SLOW_DOWN", "reduce", "the store is overloaded", "The store is overloaded"),
+        ("NETWORK_CONNECTION", "curlCode: 7", "not answer", "network"),
+        ("EXPIRED_TOKEN", "expired", "token expired", "sign again"),
+        ("ACCESS_DENIED", "No response body.", "refuses credentials", "credentials"),
+        ("SLOW_DOWN", "reduce", "overloaded", "overloaded"),
     ],
 )
 def test_what_arrows_client_says_is_told(error: str, more: str, message: str, hint: str) -> None:
     told = failed(OSError(SAID.format(error, more)), "", {})
-    assert told.message == f"s3://lake can't be read: {message}"
-    assert told.hint.startswith(hint)
+    assert about("s3://lake", *message.split()).search(told.message)
+    assert about(*hint.split()).search(told.hint)
 
 
 def test_other_words_are_left_as_they_are() -> None:

@@ -21,6 +21,7 @@ from paimark.core.spark.stores.jars import (
     jar_sets,
 )
 from paimark.core.spark.stores.launching import prepared
+from tests.wording import about
 
 ACCESSED = "spark.kerberos.access.hadoopFileSystems"
 BYTES = b"not really a jar"
@@ -77,7 +78,7 @@ def test_of_two_jars_of_one_version_the_one_with_the_classifier_is_fetched(
 
 def test_a_jar_that_is_another_is_refused_by_name(repository: dict[str, str]) -> None:
     wrong = jars(Jar(PLACE, "0" * 64))
-    with pytest.raises(Unavailable, match=r"^thing-1.0.jar is not the jar that it should be: its SHA-256 is"):
+    with pytest.raises(Unavailable, match=about("thing-1.0.jar", "SHA-256")):
         fetch(wrong, find_spark(), repository, java)
     assert not directory_of(wrong).exists()
 
@@ -99,11 +100,11 @@ def test_a_jar_that_was_changed_later_is_not_used(
     assert prepared({"spark.jars": "/opt/thing-2.jar"}, "s3://lake/w", {}, hadoop).jars == []
     (place / "thing-1.0.jar").write_bytes(b"else")
     assert prepared({}, "s3://lake/w", {}, hadoop).jars == []
-    assert "thing-1.0.jar is not the jar that it should be" in capsys.readouterr().err
+    assert about("thing-1.0.jar", "SHA-256").search(capsys.readouterr().err)
     fetch(known, find_spark(), repository, java)
     assert cached_jars(known)
     place.chmod(0o777)
-    with pytest.raises(Unavailable, match="can be written to by others"):
+    with pytest.raises(Unavailable, match=about("others", "jars")):
         cached_jars(known)
 
 
@@ -118,14 +119,14 @@ def test_a_repository_that_lacks_one_is_told(repository: dict[str, str], tmp_pat
     lacking = jars(Jar("org.example:other:2.0", "0" * 64))
     with pytest.raises(Unavailable) as told:
         fetch(lacking, find_spark(), {"spark.jars.ivySettings": str(settings)}, java)
-    assert told.value.message == ("Ivy could not bring the jars for s3: org.example#other;2.0: not found")
-    with pytest.raises(Unavailable, match=r"^There is no file /none.xml, which"):
+    assert about("Ivy", "s3", "org.example#other;2.0: not found").search(told.value.message)
+    with pytest.raises(Unavailable, match=about("no file /none.xml")):
         fetch(lacking, find_spark(), {"spark.jars.ivySettings": "/none.xml"}, java)
 
 
 def test_jars_of_another_hadoop_are_refused_with_the_line_that_fits() -> None:
     other = jars(RIGHT)._replace(version="3.3.6")
-    with pytest.raises(Unavailable, match=r"are listed for Hadoop 3\.3\.6") as told:
+    with pytest.raises(Unavailable, match=about("Hadoop 3.3.6")) as told:
         fetch(other, find_spark(), {}, java)
     assert "--spark-conf spark.jars.packages=org.example:thing:" in told.value.hint
 
@@ -137,7 +138,7 @@ def test_where_jars_cannot_be_kept_is_told(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     place = directory_of(jars(RIGHT))
-    with pytest.raises(Unavailable, match=f"^The jars can't be kept in {place}: Not a directory$") as told:
+    with pytest.raises(Unavailable, match=about("jars", place, "Not a directory")) as told:
         fetch(jars(RIGHT), find_spark(), repository, java)
     assert "XDG_CACHE_HOME" in told.value.hint
 

@@ -19,6 +19,7 @@ from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.micro_batches import Query, lineage
+from tests.wording import about
 
 LOG = TablePath("shop", "log")
 COLUMNS = pa.schema(
@@ -160,16 +161,16 @@ def test_two_queries_of_one_name_are_noticed(log: Path) -> None:
     first.batch()
     second = Query(log, "shop.log", **ETL)
     assert ids(second.batch()) == [11, 12, 21]
-    with pytest.raises(Refused, match="Consumer etl was moved to snapshot 4 by another query") as refused:
+    with pytest.raises(Refused, match=about("consumer etl", "snapshot 4", "another query")) as refused:
         first.batch()
-    assert "consumer-id of its own" in refused.value.hint
+    assert about("consumer-id", "own").search(refused.value.hint)
     assert consumers(log) == {"etl": 4}
     # Who goes on has it back.
     first.start()
     first.reader.latestOffset()
     assert consumers(log) == {"etl": 3}
     say(log, 31)
-    with pytest.raises(Refused, match="was moved to snapshot 3"):
+    with pytest.raises(Refused, match=about("consumer etl", "snapshot 3")):
         second.batch()
 
 
@@ -211,9 +212,7 @@ def test_no_place_is_written_to_a_branch_that_is_gone(
         delete_branch()
     else:
         monkeypatch.setattr(LocalFiles, "replace", replaced)
-    with pytest.raises(
-        NotFound, match="has no branch fix any more: it was deleted while this stream"
-    ) as told:
+    with pytest.raises(NotFound, match=about("branch fix", "deleted", "stream")) as told:
         query.reader.commit(end)
     assert "another checkpoint" in told.value.hint
     assert not (log / "shop.db/log/branch/branch-fix").exists()
@@ -248,23 +247,23 @@ def test_a_start_that_fails_holds_nothing(log: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"consumer-id": ""}, "can't be the name of a consumer"),
-        ({"consumer-id": "../x"}, "can't be the name of a consumer"),
-        ({"consumer-id": "paimark-x"}, "can't begin with paimark-"),
-        ({"consumer-id": "x.full"}, r"end with \.full"),
-        ({**ETL, "consumer.mode": "at-least-once"}, "consumer.mode is exactly-once, not at-least-once"),
-        ({"consumer.mode": "exactly-once"}, "consumer.mode goes with consumer-id"),
-        ({"consumer.ignore-progress": "true"}, "consumer.ignore-progress goes with consumer-id"),
-        ({**ETL, "consumer.ignore-progress": "yes"}, "true or false"),
+        ({"consumer-id": ""}, "name consumer"),
+        ({"consumer-id": "../x"}, "../x name consumer"),
+        ({"consumer-id": "paimark-x"}, "begin paimark-"),
+        ({"consumer-id": "x.full"}, "end .full"),
+        ({**ETL, "consumer.mode": "at-least-once"}, "consumer.mode exactly-once at-least-once"),
+        ({"consumer.mode": "exactly-once"}, "consumer.mode consumer-id"),
+        ({"consumer.ignore-progress": "true"}, "consumer.ignore-progress consumer-id"),
+        ({**ETL, "consumer.ignore-progress": "yes"}, "consumer.ignore-progress true false"),
         (
             {**ETL, "consumer.expiration-time": "1 d"},
-            "no option consumer.expiration-time here.*TBLPROPERTIES",
+            "no option consumer.expiration-time TBLPROPERTIES",
         ),
-        ({**ETL, "consumer.changelog-only": "true"}, "no option consumer.changelog-only here"),
+        ({**ETL, "consumer.changelog-only": "true"}, "no option consumer.changelog-only"),
     ],
 )
 def test_what_is_not_obeyed_is_refused(log: Path, options: dict[str, str], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+    with pytest.raises(UsageError, match=about(*words.split())):
         Query(log, "shop.log", **options)
 
 

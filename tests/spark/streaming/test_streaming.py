@@ -24,6 +24,7 @@ from tests.spark.dying import POINTS
 from tests.spark.micro_batches import lineage
 from tests.spark.streaming_child import Pump
 from tests.spark.streaming_fixture import InThisProcess, streaming
+from tests.wording import about
 
 __all__ = ["streaming"]
 
@@ -100,15 +101,15 @@ def test_both_ends_go_on_after_a_restart_and_a_replacement(streaming: InThisProc
     say(shop, 30, table="shop.log$branch_fix")
     assert streaming.run(follows) == ""
     done(context, "replace-main-branch", LOG, name="fix")
-    assert (
-        "Main of shop.log was the table directory when this stream read snapshot 4, and is branch fix now"
-    ) in streaming.run(from_table(shop))
+    moved = about("main of shop.log", "table directory", "snapshot 4", "branch fix")
+    assert moved.search(streaming.run(from_table(shop)))
     assert ids(shop) == [1, 2, 3, 4]
     assert streaming.run(follows) == ""
     assert ids(shop) == [1, 2, 3, 4, 30]
     assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1, 2]
 
 
+@pytest.mark.long
 def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: InThisProcess, shop: Path) -> None:
     context = context_on(shop)
     done(context, "create-savepoint", LOG, snapshot=2)
@@ -249,6 +250,6 @@ def persist(context: Context, action: str) -> None:
         try:
             done(context, action, OUT, **name)
         except Refused as refused:
-            assert "moved since the plan" in refused.message
+            assert about("moved", "plan").search(refused.message)
         else:
             return

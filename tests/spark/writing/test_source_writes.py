@@ -19,6 +19,7 @@ from paimark.core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, comparable
 from tests.paimon import create_table, open_table
 from tests.spark.written_tables import lineage_of
+from tests.wording import about
 
 COLUMNS = pa.schema(
     [
@@ -123,19 +124,19 @@ def test_values_are_converted_only_if_they_stay_the_same(shop: Path, judge: Judg
     [row] = judge.read(shop, "shop.typed")
     assert (row["k"], row["whole"], str(row["exact"]), row["text"]) == (1, 2, "1.25", "7")
     for value, words in {
-        "2.5D AS whole": "Column whole can't hold 2.5 as it is",
-        "3000000000L AS whole": "Column whole can't hold 3000000000 as it is",
-        "1.255D AS exact": "Column exact can't hold 1.255 as it is",
-        "1e300D AS short": "can't hold 1.0E300 as it is",
+        "2.5D AS whole": "column whole hold 2.5",
+        "3000000000L AS whole": "column whole hold 3000000000",
+        "1.255D AS exact": "column exact hold 1.255",
+        "1e300D AS short": "hold 1.0E300",
         "'abcd' AS text": "Exceeds char/varchar type length limitation: 3",
-        "X'010203' AS bytes": "Column bytes can't hold 3 bytes, only 2",
+        "X'010203' AS bytes": "column bytes hold 3 2",
         "'7' AS whole": 'Cannot safely cast `whole` "STRING" to "INT"',
-        "array(2.5D) AS many": "can't hold 2.5 as it is",
+        "array(2.5D) AS many": "hold 2.5",
         "1 AS nothing": "nothing",
     }.items():
-        assert words in refused(f"SELECT 2 AS k, {value}", shop, "shop.typed"), value
+        assert about(*words.split()).search(refused(f"SELECT 2 AS k, {value}", shop, "shop.typed")), value
     for without in ("SELECT 1 AS whole", "SELECT CAST(null AS INT) AS k"):
-        assert "Column k may not be null" in refused(without, shop, "shop.typed")
+        assert about("column k", "null").search(refused(without, shop, "shop.typed"))
 
 
 def test_a_default_is_filled_in_as_an_insert_does(shop: Path, judge: Judge) -> None:
@@ -155,14 +156,15 @@ def test_a_default_is_filled_in_as_an_insert_does(shop: Path, judge: Judge) -> N
 @pytest.mark.parametrize(
     ("mode", "options", "words"),
     [
-        ("error", {}, "in the mode append or overwrite, not ErrorIfExists"),
-        ("append", {"brunch": "b"}, "no option brunch here"),
-        ("append", {"partitionOverwriteMode": "some"}, "is static or dynamic, not some"),
+        ("error", {}, "append overwrite ErrorIfExists"),
+        ("append", {"brunch": "b"}, "no option brunch"),
+        ("append", {"partitionOverwriteMode": "some"}, "partitionOverwriteMode static dynamic some"),
         ("append", {"branch": "nowhere"}, "nowhere"),
     ],
 )
 def test_what_has_no_effect_is_refused(shop: Path, mode: str, options: dict[str, str], words: str) -> None:
-    assert words in refused("SELECT 'x' AS day, 'y' AS kind", shop, "shop.events", mode, **options)
+    said = refused("SELECT 'x' AS day, 'y' AS kind", shop, "shop.events", mode, **options)
+    assert about(*words.split()).search(said)
 
 
 def test_partition_columns_are_the_tables_own(shop: Path) -> None:
@@ -175,6 +177,6 @@ def test_partition_columns_are_the_tables_own(shop: Path) -> None:
 def test_a_spark_without_paimarks_jar_is_told_how_to_get_it(shop: Path) -> None:
     source = PaimarkSource({"warehouse": str(shop), "table": "shop.events"})
     for way in (source.writer, source.streamWriter):
-        with pytest.raises(Refused, match="this Spark has not got it from Paimark") as raised:
+        with pytest.raises(Refused, match=about("Spark", "Paimon's", "Paimark")) as raised:
             way(None, False)  # type: ignore[arg-type]  # not looked at
         assert "spark_settings()" in raised.value.hint

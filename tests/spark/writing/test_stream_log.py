@@ -16,6 +16,7 @@ from tests.actions.acting import context_on, done, item, planned
 from tests.faults.fault_files import Death
 from tests.spark.micro_batches import lineage
 from tests.spark.streaming.sink import LOG, Sink, ids, other_commits, shop
+from tests.wording import about
 
 __all__ = ["shop"]
 
@@ -39,13 +40,12 @@ def test_a_run_is_one_operation_for_all_its_batches(shop: Path) -> None:
         "main had no snapshot",
         "main at snapshot 2",
     )
-    assert run.summary == (
-        f"Stream {sink.query} committed batches 0 to 2 as snapshots 1 to 2 of shop.log: 3 rows added"
-    )
+    committed = ("batches 0 to 2", "snapshots 1 to 2", "shop.log", "3 rows added")
+    assert about(sink.query, *committed).search(run.summary)
     assert run.landed and run.records_added == 3
     assert run.turned.rows is not None and (run.turned.rows.commits, run.turned.rows.before) == (2, None)
     [said] = summaries(shop)
-    assert said.startswith(run.summary) and "its end is not in the log: it runs, was stopped or died" in said
+    assert said.startswith(run.summary) and about("end", "log", "died").search(said)
     assert len(log_entries(LocalFiles(str(shop)), LOG)) == 1
 
 
@@ -58,7 +58,8 @@ def test_the_next_run_notes_that_the_one_before_is_over(shop: Path) -> None:
     assert first.stream is not None and first.stream.is_over
     assert second.stream is not None and not second.stream.is_over
     assert (first.stream.last, second.stream.first, second.before) == (1, 2, "main at snapshot 2")
-    assert "not in the log" not in summaries(shop)[0] and "not in the log" in summaries(shop)[1]
+    over, open_ = summaries(shop)
+    assert not about("died").search(over) and about("end", "log", "died").search(open_)
 
 
 def test_the_plan_of_its_undo_goes_to_the_snapshot_before_its_first_batch(shop: Path) -> None:
@@ -67,18 +68,17 @@ def test_the_plan_of_its_undo_goes_to_the_snapshot_before_its_first_batch(shop: 
     for batch in range(3):
         sink.batch(batch, [batch])
     plan = planned(context_on(shop), "undo", LOG)
-    assert plan.headline.startswith("Take back write-stream in snapshots 2 to 4 (")
-    assert plan.headline.endswith("give main of shop.log the rows of snapshot 1 again.")
+    taken = ("write-stream", "snapshots 2 to 4", "main of shop.log", "snapshot 1")
+    assert about("take back", *taken).search(plan.headline)
     assert item(plan, "stop-writers").kind == "first"
     other_commits(shop, 91)
     [refusal] = planned(context_on(shop), "undo", LOG).refusals
-    assert refusal.reason.startswith("main of shop.log moved since write-stream in snapshots 2 to 4")
+    assert about("main of shop.log", "moved", "write-stream", "snapshots 2 to 4").search(refusal.reason)
     assert "paimark rollback shop.log --to snapshot.1" in refusal.hint
     sink.batch(3, [3])
     [refusal] = planned(context_on(shop), "undo", LOG).refusals
-    assert refusal.reason == (
-        "Others committed to main of shop.log between the commits of write-stream in snapshots 2 to 6"
-    )
+    between = ("main of shop.log", "between", "write-stream", "snapshots 2 to 6")
+    assert about("others", *between).search(refusal.reason)
     assert "paimark rollback shop.log --to snapshot.1" in refusal.hint
 
 
@@ -142,8 +142,7 @@ def test_batches_after_the_undo_of_a_run_are_not_passed_over_in_silence(shop: Pa
     plan = planned(context, "undo", LOG)
     assert plan.arguments["undone"] == "alter-branch-schema"
     said = item(plan, "later-change-stays").text
-    assert said.startswith("the last change, write-stream in snapshots 1 to 3 (")
-    assert "): its rows are followed by others" in said
+    assert about("last change", "write-stream", "snapshots 1 to 3", "followed").search(said)
 
 
 def test_a_run_that_follows_main_to_another_root_is_no_later_than_the_replacement(shop: Path) -> None:

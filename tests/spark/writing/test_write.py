@@ -22,6 +22,7 @@ from tests.spark.datasource.test_types import ROWS as EVERY_VALUE
 from tests.spark.datasource.test_types import SCHEMA as EVERY_TYPE
 from tests.spark.engine_fixture import in_order, rows
 from tests.spark.written_tables import lineage_of, order, overwriting, refused, run_write, version
+from tests.wording import about
 
 TABLES = ("shop.orders", "shop.events")
 
@@ -134,6 +135,7 @@ def test_only_partitions_with_rows_that_change_are_written_again(
     assert {"day": "b", "id": 2, "v": 7} in judge.read(engine_warehouse, name)
 
 
+@pytest.mark.long
 def test_all_files_of_a_replaced_partition_go_however_many_manifests_name_them(
     engine: Engine, engine_warehouse: Path
 ) -> None:
@@ -208,7 +210,7 @@ def test_a_commit_that_comes_between_is_never_overwritten(engine: Engine, engine
     lineage = lineage_of(engine_warehouse, name)
     task = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2))
     failed = refused(engine, moved(engine_warehouse, name, task))
-    assert failed.message == "main of raced.orders moved while its rows were written: snapshot 5, now 6"
+    assert about("main of raced.orders", "moved", "written", "snapshot 5", "6").search(failed.message)
     assert lineage.latest_id() == 6
     assert 77 in {row["order_id"] for row in read_rows(engine_warehouse, name)}
 
@@ -245,9 +247,8 @@ def test_a_task_that_fails_leaves_no_file_and_no_commit(engine: Engine, engine_w
     sql = "SELECT order_id, customer, IF(order_id = 3, raise_error('no'), price) AS price FROM old"
     refused(engine, order(lineage, sql, overwrite=True, old=version(lineage, 5)))
     nulls = "SELECT IF(order_id = 3, NULL, order_id) AS order_id, customer, price FROM old"
-    assert (
-        "order_id may not be null" in refused(engine, order(lineage, nulls, old=version(lineage, 5))).message
-    )
+    unset = refused(engine, order(lineage, nulls, old=version(lineage, 5)))
+    assert about("order_id", "null").search(unset.message)
     assert {path for path in directory.rglob("*") if path.is_file()} == before
 
 
@@ -322,7 +323,7 @@ PARTS: dict[str, tuple[pa.DataType, list[object]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", long_but(PARTS, "hour", "text"))
+@pytest.mark.parametrize("kind", long_but(PARTS, "text"))
 def test_partitions_of_every_type_are_replaced_and_no_other(
     engine: Engine, engine_warehouse: Path, kind: str
 ) -> None:

@@ -12,6 +12,7 @@ from paimark.core.storage.clouds.alibaba_options import OPTIONS, alibaba_argumen
 from paimark.core.storage.clouds.azure_account import account_of, azure_arguments, client_account
 from paimark.core.storage.clouds.google_options import google_arguments
 from paimark.core.storage.known_options import is_known
+from tests.wording import about
 
 KEY = {"fs.azure.account.key.acc": "k"}
 WHOLE = "abfss://c@acc.dfs.core.windows.net/w"
@@ -110,7 +111,7 @@ def test_half_a_way_to_sign_in_to_azure_is_refused(kind: str, reason: str) -> No
     with pytest.raises(UsageError, match=reason):
         account_of(WHOLE, KEY | {"fs.azure.account.auth.type": kind})
     machines = "org.apache.hadoop.fs.azurebfs.oauth2.MsiTokenProvider"
-    with pytest.raises(UsageError, match="MsiTokenProvider, which only Hadoop's client knows"):
+    with pytest.raises(UsageError, match=about("oauth.provider.type", "MsiTokenProvider", "Hadoop's")):
         account_of(WHOLE, CLIENT | {"fs.azure.account.oauth.provider.type": machines})
 
 

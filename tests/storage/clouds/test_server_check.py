@@ -13,6 +13,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from paimark.core.errors import Unavailable, UsageError
 from paimark.core.storage.clouds.server_check import require_endpoint, require_reachable
 from paimark.core.storage.open import open_files
+from tests.wording import about
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "https://storage.invalid"])
@@ -49,12 +50,12 @@ def test_oss_without_an_endpoint_names_the_option(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.delenv("OSS_ENDPOINT", raising=False)
     monkeypatch.setitem(import_module("fsspec.registry")._registry, "oss", OssFileSystem)
-    with pytest.raises(UsageError, match="oss://lake/w needs the endpoint of its region") as refused:
+    with pytest.raises(UsageError, match=about("oss://lake/w", "endpoint", "region")) as refused:
         open_files("oss://lake/w")
     assert "fs.oss.endpoint" in refused.value.hint
     require_endpoint("oss://lake/w", {"endpoint": "oss-here.aliyuncs.com"})
 
 
 def test_an_impossible_port_of_an_endpoint_is_no_crash() -> None:
-    with pytest.raises(UsageError, match="http://here:x is no address of a server"):
+    with pytest.raises(UsageError, match=about("http://here:x", "address", "server")):
         require_reachable("http://here:x", "gs://lake/w")

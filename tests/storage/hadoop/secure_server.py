@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.interop.java_server import start_java_server
-from tests.interop.stock import ToolMissing
+from tests.interop.stock import brought
 from tests.storage.hadoop.hdfs_server import CLUSTER, require_client
 
 SOURCE = Path(__file__).parent / "SecureHdfs.java"
@@ -57,15 +56,5 @@ def _download(maven: str, jars: Path) -> None:
     """The servers with what they need, but for what Spark brings."""
     project = jars.parent / "pom.xml"
     project.write_text(_PROJECT.format("".join(_DEPENDENCY.format(*each.split(":")) for each in _ARTIFACTS)))
-    words = [
-        maven,
-        "-q",
-        "-B",
-        "-f",
-        str(project),
-        "dependency:copy-dependencies",
-        f"-DoutputDirectory={jars}",
-    ]
-    done = subprocess.run(words, cwd=jars.parent, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise ToolMissing(f"Maven could not bring a KDC: {(done.stdout + done.stderr).strip()[:300]}")
+    words = [maven, "-f", str(project), "dependency:copy-dependencies", f"-DoutputDirectory={jars}"]
+    brought(words, jars, "a KDC")

@@ -13,6 +13,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files, require_conditions
 from tests.storage.pretending import FULL, Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
+from tests.wording import about
 
 
 @pytest.fixture
@@ -107,15 +108,15 @@ def test_a_file_whose_body_broke_off_is_read_again(s3: S3Server, address: str) -
 
 def test_a_bucket_that_does_not_exist_is_no_warehouse(s3: S3Server) -> None:
     files = open_s3(s3, "s3://no-such-bucket/warehouse")
-    with pytest.raises(NotFound, match="no warehouse at s3://no-such-bucket/warehouse"):
+    with pytest.raises(NotFound, match=about("no warehouse", "s3://no-such-bucket/warehouse")):
         files.entries("")
 
 
 @pytest.mark.parametrize("bucket", ["my lake", "key@lake"])
 def test_a_bucket_that_cannot_be_is_told_how_to_write_it(s3: S3Server, bucket: str) -> None:
-    with pytest.raises(UsageError, match=f"'{bucket}' is not a bucket name") as refused:
+    with pytest.raises(UsageError, match=about(f"'{bucket}'", "bucket name")) as refused:
         open_s3(s3, f"s3://{bucket}/warehouse")
-    assert refused.value.hint.startswith("Write it as s3://bucket/path")
+    assert "s3://bucket/path" in refused.value.hint
 
 
 def test_a_server_that_says_nothing_is_given_up(s3: S3Server, address: str) -> None:
@@ -129,7 +130,7 @@ def test_a_server_that_says_nothing_is_given_up(s3: S3Server, address: str) -> N
         with pytest.raises(Unavailable, match="can't be used"):
             list(files.read_many(["t/a", "t/b"]))
         # The client waits without end for leave to send a body: here the deadline is what gives up.
-        with pytest.raises(Unavailable, match="no answer in time"):
+        with pytest.raises(Unavailable, match=about(address, "no answer")):
             files.replace("t/a", b"x")
     assert "s3.endpoint" in caught.value.hint
 
@@ -163,7 +164,7 @@ def test_a_bucket_of_another_region_is_said(status: int, code: str, words: str, 
         with pytest.raises(Unavailable) as told:
             open_files(address, server.options()).read("t/a")
     assert told.value.message == f"{address} can't be used: {words}"
-    assert told.value.hint.startswith("Give the region of the bucket") and "s3.region" in told.value.hint
+    assert about("region", "bucket", "--option s3.region").search(told.value.hint)
 
 
 def test_a_word_that_s3_does_not_have_is_told_without_what_the_client_says_before(address: str) -> None:
@@ -172,7 +173,7 @@ def test_a_word_that_s3_does_not_have_is_told_without_what_the_client_says_befor
         with pytest.raises(Unavailable) as told:
             open_files(address, server.options()).read("t/a")
     assert told.value.message == f"{address} can't be used: {FULL.message.rstrip('.')}"
-    assert told.value.hint == "The store is full: free some space there."
+    assert about("store", "full", "space").search(told.value.hint)
 
 
 def test_a_profile_that_is_not_there_is_named(
@@ -199,7 +200,7 @@ def test_an_address_is_shown_as_written_without_its_credentials(address: str, sh
 
 @pytest.mark.parametrize("scheme", ["s3", "S3A", "gs", "abfs", "oss", "hdfs", "zip://x::s3"])
 def test_an_address_whose_password_nobody_would_use_is_refused(scheme: str) -> None:
-    with pytest.raises(UsageError, match="was given with a password or token") as refused:
+    with pytest.raises(UsageError, match=about("://", "password", "token")) as refused:
         open_files(f"{scheme}://key:hush@lake/warehouse")
     assert "hush" not in refused.value.message
     assert "--option" in refused.value.hint
@@ -225,17 +226,17 @@ def test_a_client_that_cannot_be_made_is_said_where_conditions_are_asked_for(
 @pytest.mark.parametrize(
     ("uri", "hint"),
     [
-        ("foo://bucket/x", "Use a path, or s3://, hdfs://, gs:// or abfs://."),
-        ("s3://", "Write it as s3://bucket/path."),
-        ("s3:///", "Write it as s3://bucket/path."),
-        ("s3:///warehouse", "Write it as s3://bucket/path."),
-        ("hdfs://", "Write it as hdfs://namenode:8020/path, or hdfs://SERVICE/path for a name service."),
+        ("foo://bucket/x", ("s3://", "hdfs://", "gs://", "abfs://")),
+        ("s3://", ("s3://bucket/path",)),
+        ("s3:///", ("s3://bucket/path",)),
+        ("s3:///warehouse", ("s3://bucket/path",)),
+        ("hdfs://", ("hdfs://namenode:8020/path", "hdfs://SERVICE/path")),
     ],
 )
-def test_an_address_that_names_no_store_is_a_usage_error(uri: str, hint: str) -> None:
+def test_an_address_that_names_no_store_is_a_usage_error(uri: str, hint: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as told:
         open_files(uri)
-    assert told.value.hint == hint
+    assert about(*hint).search(told.value.hint)
 
 
 def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
@@ -245,6 +246,6 @@ def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
     files = open_s3(s3, address)
     files.replace("t/small", bytes(1000))
     files.replace("t/large", bytes(1001))
-    with pytest.raises(Corrupt, match=r"^t/large has 1001 bytes: no metadata is as large$"):
+    with pytest.raises(Corrupt, match=about("t/large", "1001 bytes", "large")):
         files.read("t/large")
     assert list(files.read_many(["t/large", "t/small"])) == [b"", bytes(1000)]

@@ -13,6 +13,7 @@ from paimark.core.table import follow_ups as follow_ups
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.kinds import KINDS, TableKind
 from paimark.core.table.records import SchemaField, TableSchema
+from tests.wording import about
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 MAP = {"type": "MAP", "key": "STRING", "value": "INT"}
@@ -189,16 +190,14 @@ def test_the_sentence_names_the_option_and_the_hint_says_who_writes() -> None:
     first = schema({"merge-engine": "first-row"})
     assert kinds.refusals(first) == kinds.compaction_refusals(first) == []
     [refusal] = kinds.merging_refusals(first)
-    assert refusal.hint == "Replace main by the branch instead."
+    assert about("replace", "branch").search(refusal.hint)
     ordered = schema({"sequence.snapshot-ordering": "true"})
     assert [each.hint for each in kinds.compaction_refusals(ordered)] == [kinds.HINT]
     upserted = schema({"upsert-key": "v"}, keys=())
-    assert [each.reason for each in kinds.adding_refusals(upserted)] == [
-        "takes an INSERT INTO as an upsert, which is refused here: MERGE INTO says by which columns "
-        "(upsert-key is set)"
-    ]
+    [adding] = kinds.adding_refusals(upserted)
+    assert about("INSERT INTO", "upsert", "MERGE INTO", "upsert-key").search(adding.reason)
     assert kinds.merging_refusals(upserted) and not kinds.adding_refusals(first)
-    assert refusal.reason.endswith("seen by nobody there (merge-engine = first-row)")
+    assert about("compacted", "merge-engine = first-row").search(refusal.reason)
 
 
 def test_the_documentation_shows_every_kind_as_the_code_has_it() -> None:

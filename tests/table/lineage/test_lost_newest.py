@@ -17,11 +17,9 @@ from tests.actions.acting import ORDERS, applied, context_on, done, planned
 from tests.actions.taking_over import add
 from tests.paimon import open_table
 from tests.storage.wrapped import Wrapped
+from tests.wording import about
 
-HINT = (
-    "Restore snapshots 7 to 7 from a backup. If it is to end at 6, write 6 into "
-    "shop.db/orders/branch/branch-fix/snapshot/LATEST."
-)
+HINT = about("restore", "7 to 7", "backup", "write 6", "shop.db/orders/branch/branch-fix/snapshot/LATEST")
 
 
 @pytest.fixture
@@ -54,12 +52,10 @@ def test_a_branch_that_lost_its_newest_snapshot_is_not_taken(
     context: Context, orders: Path, name: str, arguments: dict[str, str]
 ) -> None:
     (orders / "branch/branch-fix/snapshot/snapshot-7").unlink()
-    with pytest.raises(Refused) as raised:
+    lost = about("branch fix", "shop.orders", "lost", "LATEST names 7", "newest is 6")
+    with pytest.raises(Refused, match=lost) as raised:
         done(context, name, ORDERS, **arguments)
-    assert raised.value.message == (
-        "Branch fix of shop.orders has lost its newest snapshots: LATEST names 7, and the newest is 6"
-    )
-    assert raised.value.hint == HINT
+    assert HINT.search(raised.value.hint)
     (orders / "branch/branch-fix/snapshot/LATEST").write_text("6")
     assert planned(context, name, ORDERS, **arguments).refusals == ()
 
@@ -81,10 +77,8 @@ def test_main_that_lost_its_newest_snapshots_gets_no_others_of_their_ids(
 ) -> None:
     for number in (6, 7, 8):
         (orders / f"snapshot/snapshot-{number}").unlink()
-    with pytest.raises(
-        Refused,
-        match=r"Main of shop\.orders has lost its newest snapshots: LATEST names 8, and the newest is 5",
-    ):
+    lost = about("main", "shop.orders", "lost", "LATEST names 8", "newest is 5")
+    with pytest.raises(Refused, match=lost):
         done(context, name, ORDERS, **arguments)
 
 
@@ -94,7 +88,7 @@ def test_main_that_lost_its_newest_snapshots_may_be_replaced_and_the_plan_says_s
     (orders / "snapshot/snapshot-8").unlink()
     plan = planned(context, "replace-main-branch", name="fix")
     assert plan.refusals == ()
-    assert any("main of shop.orders has lost its newest snapshots" in each for each in plan.warnings)
+    assert any(about("main", "shop.orders", "lost", "LATEST").search(each) for each in plan.warnings)
 
 
 @pytest.mark.parametrize("hint", [None, "1", "6", "", "what", "9000000000"])
@@ -137,8 +131,8 @@ def test_a_tag_of_a_later_snapshot_is_named(
     (orders / f"{root}snapshot/snapshot-{newest}").unlink()
     (orders / f"{root}snapshot/LATEST").write_text(str(newest - 1))
     plan = planned(context, name, ORDERS, **arguments)
-    said = f"ends at snapshot {newest - 1}, and its tag late is of snapshot {newest}: either somebody rolled"
-    assert plan.refusals == () and any(said in each for each in plan.warnings)
+    said = about(f"ends at snapshot {newest - 1}", "tag late", f"snapshot {newest}")
+    assert plan.refusals == () and any(said.search(each) for each in plan.warnings)
 
 
 def test_verify_and_doctor_name_what_was_lost(context: Context, warehouse: Path, orders: Path) -> None:
@@ -146,5 +140,5 @@ def test_verify_and_doctor_name_what_was_lost(context: Context, warehouse: Path,
     [problem] = verify(context, ORDERS).problems
     assert (problem.cause, problem.path) == ("missing", ORDERS.root("fix").snapshot(7))
     [finding] = [each for each in _root(context, ORDERS.root("fix")) if each.state == "broken"]
-    assert (finding.detail, finding.hint) == (problem.detail, HINT)
+    assert finding.detail == problem.detail and HINT.search(finding.hint)
     assert all(each.state != "broken" for each in _root(context, ORDERS.root()))

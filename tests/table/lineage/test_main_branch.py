@@ -14,6 +14,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
 from tests.table.branches import create_branch
 from tests.table.lineages import CountingFiles
+from tests.wording import about
 
 ORDERS = TablePath("shop", "orders")
 
@@ -57,10 +58,8 @@ def test_a_main_that_is_missing_is_an_error_that_names_both(files: Files, wareho
     for use in (main_root, all_roots):
         with pytest.raises(Corrupt) as caught:
             use(files, ORDERS)
-        assert caught.value.message == (
-            f"shop.db/orders/branch/MAIN-BRANCH says that {name} is main, "
-            f"and shop.db/orders/branch/branch-{name} is missing"
-        )
+        named, missing = "shop.db/orders/branch/MAIN-BRANCH", f"shop.db/orders/branch/branch-{name}"
+        assert about(named, f"{name} is main", missing, "missing").search(caught.value.message)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_a_hostile_main_is_refused_and_never_read(warehouse: Path, content: byte
     (warehouse / ORDERS.branches).mkdir()
     point_to(warehouse, content)
     counting = CountingFiles(LocalFiles(str(warehouse)))
-    with pytest.raises(Corrupt, match="does not hold the name of a branch"):
+    with pytest.raises(Corrupt, match=about("not", "name", "branch")):
         main_root(counting, ORDERS)
     assert (counting.reads, counting.listings) == ([ORDERS.main_branch_file], [])
 

@@ -14,6 +14,7 @@ from paimark.core.errors import Corrupt
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage.lineage import Lineage
 from tests.table.lineages import TABLE, CountingFiles, write_lineage
+from tests.wording import about
 
 # A clock that was ahead for one commit.
 ONE_AHEAD = {1: 1000, 2: 2000, 3: 9000, 4: 3000, 5: 4000}
@@ -143,7 +144,7 @@ def test_a_half_written_newest_snapshot_does_not_stop_older_times(tmp_path: Path
     snapshot = lineage.at_or_before(150)
     assert snapshot is not None
     assert snapshot.id == 1
-    with pytest.raises(Corrupt, match="snapshot-3 is not a whole snapshot record"):
+    with pytest.raises(Corrupt, match=about("snapshot-3", "not", "snapshot record")):
         lineage.at_or_before(250)
 
 

@@ -11,6 +11,7 @@ from paimark.core.statements.run import context_for, run_statement
 from paimark.core.statements.script import read_script, require_allowed
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.views import Views, require_no_view, views_after
+from tests.wording import about
 
 CHANGES = [
     "UPDATE {} SET a = 1",
@@ -47,23 +48,21 @@ def test_a_view_is_known_with_the_tables_that_it_reads(made: str, tables: tuple[
 @pytest.mark.parametrize("change", CHANGES)
 def test_it_can_not_be_changed(change: str) -> None:
     there = views("CREATE TEMPORARY VIEW v AS SELECT * FROM shop.orders")
-    with pytest.raises(
-        StatementFailed, match=r"^v is a temporary view, and a view can't be changed"
-    ) as error:
+    with pytest.raises(StatementFailed, match=about("v", "temporary view", "change*")) as error:
         require_no_view(read_statement(change.format("v")), there)
-    assert error.value.hint == "Change shop.orders, which it reads."
+    assert about("shop.orders").search(error.value.hint)
     assert error.value.position == change.index("{")
     for other in ("shop.v", "w"):
         require_no_view(read_statement(change.format(other)), there)
     everywhere = views("CREATE GLOBAL TEMPORARY VIEW v AS SELECT 1")
     with pytest.raises(StatementFailed, match=r"^global_temp\.v is .*") as error:
         require_no_view(read_statement(change.format("global_temp.v")), everywhere)
-    assert error.value.hint == "Change the table that it reads."
+    assert about("the table").search(error.value.hint)
 
 
 def test_a_script_is_refused_before_it_runs() -> None:
     text = "CREATE TEMPORARY VIEW v AS SELECT * FROM shop.orders; UPDATE v SET a = 1"
-    with pytest.raises(StatementFailed, match=r"^Statement 2 of 2: v is a temporary view"):
+    with pytest.raises(StatementFailed, match=about("Statement 2 of 2", "v", "temporary view")):
         require_allowed(read_script(text), "shop", lambda statement, called: None)
 
 
@@ -75,7 +74,7 @@ def test_a_session_remembers_its_views_until_they_are_dropped(engine: Engine) ->
 
     assert isinstance(end("CREATE TEMPORARY VIEW kept_here AS SELECT 1 AS a"), Finished)
     failed = end("UPDATE kept_here SET a = 2")
-    assert isinstance(failed, Failed) and failed.message.startswith("kept_here is a temporary view")
+    assert isinstance(failed, Failed) and about("kept_here", "temporary view").search(failed.message)
     assert isinstance(end("DROP VIEW kept_here"), Finished)
     failed = end("UPDATE kept_here SET a = 2")
-    assert isinstance(failed, Failed) and failed.message.startswith("No database is chosen")
+    assert isinstance(failed, Failed) and about("no database").search(failed.message)

@@ -28,6 +28,7 @@ from tests.actions.acting import replace_rows
 from tests.paimon import open_table
 from tests.tui.driving import at_events, at_orders
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
+from tests.wording import about
 
 ORDERS = TablePath("shop", "orders")
 VALUES = st.floats(-1e300, 1e300, allow_nan=False)
@@ -104,12 +105,12 @@ def test_what_is_not_told_and_impossible_times_are_left_out(warehouse: Path) -> 
     states = [told.states[0]._replace(time_ms=10**18), *told.states[1:]]
     rows, _, size = charts_over_time(told._replace(states=states, untold_bytes=5_000_000), 0, "row")
     assert "rows over time: 4 of 5 snapshots" in rows.caption and len(rows.xs) == 4
-    assert size.instead.startswith("5.0 MB of manifests would have to be read")
+    assert about("5.0 MB", "manifests").search(size.instead)
     [one, *_] = charts_over_time(told._replace(states=told.states[:1]), 0, "row")
-    assert one.instead == "A chart over time needs two snapshots: of 5, 1 has a time and a number of rows."
+    assert about("two snapshots", "5", "1", "rows").search(one.instead)
     for number, count in (("one", 1), ("none", 0)):
         [few, *_] = charts_over_time(told._replace(states=told.states[:count], total=count), 0, "row")
-        assert few.instead == f"A chart over time needs two snapshots, and this branch has {number}."
+        assert about("two snapshots", number).search(few.instead)
 
 
 def test_histograms_are_of_numbers_and_times_over_the_rows_that_were_read() -> None:
@@ -158,7 +159,7 @@ def test_a_histogram_counts_nulls_apart_from_other_values_that_are_not_drawn() -
     assert chart.caption == "n, of all 5 rows, 2 null, 1 not drawn, 1 to 2"
     nothing = pa.RecordBatch.from_pydict({"n": pa.array([None], pa.float64())})
     [chart] = histograms(["n"], ["double"], [nothing], is_cut=False)
-    assert (chart.caption, chart.instead) == ("n, of all 1 row, 1 null", "No value here to draw.")
+    assert chart.caption == "n, of all 1 row, 1 null" and about("no value").search(chart.instead)
 
 
 async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -> None:
@@ -178,7 +179,7 @@ async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -
         await console.press("3", "C")
         assert console.app.screen is console.app.browse
         await console.press("6", "escape", "C")
-        await console.sees("No rows to draw yet: ctrl+r runs the statement")
+        await console.sees(about("no rows", "ctrl+r"))
         pane = console.app.query_one(QueryPane)
         result = QueryResult("SELECT", 0, 0.0)
         result.take(Columns((MARKUP, "word"), ("int", "string")))
@@ -191,5 +192,5 @@ async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -
         await console.sees("of the first 3 rows, 1 to 2", MARKUP)
         assert_harmless(console)
         await console.press("escape", "right", "C")
-        await console.sees("word has no numbers or times: move to a column that has")
+        await console.sees(about("word", "no numbers", "times"))
     assert "textual_plotext" in sys.modules

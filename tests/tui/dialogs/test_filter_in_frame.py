@@ -14,6 +14,7 @@ from paimark.tui.records.sources import GridColumn, tuples
 from paimark.tui.widgets.clean_input import FilterLine
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.tui.driving import at_events
+from tests.wording import about
 
 
 class Listed(Dialog[None]):
@@ -49,7 +50,7 @@ async def test_the_filter_of_a_difference_is_below_its_rows_which_keep_their_wid
         room = console.app.session.room
         screen = DifferenceScreen(room, "two versions", look_up, lambda found: "", lambda found: None)
         await console.app.push_screen(screen)
-        await console.sees("Looking the two versions up")
+        await console.sees(about("looking", "versions"))
         await console.pilot.pause(0.2)
         rows = screen.query_one(PageGrid)
         before = rows.size

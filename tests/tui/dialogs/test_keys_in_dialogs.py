@@ -9,6 +9,7 @@ from paimark.tui.app import _scopes
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.work.running_change import RunningChange
 from tests.tui.driving import at_events, at_orders
+from tests.wording import about
 
 OF_THE_TERMINAL = {"app.mouse": "M", "app.suspend": "ctrl+z", "app.redraw": "ctrl+l"}
 
@@ -26,7 +27,7 @@ async def test_ctrl_z_says_in_a_dialog_that_a_change_is_being_written(warehouse:
         await console.sees("create-savepoint · shop.orders", "[ Apply ]")
         console.app.session.changes.append(cast(RunningChange, Writing()))
         await console.press("ctrl+z")
-        await console.sees("A change is being written: ctrl+z waits for its end")
+        await console.sees(about("change", "written", "ctrl+z"))
         console.app.session.changes.clear()
 
 
@@ -41,7 +42,7 @@ async def test_help_of_a_dialog_lists_the_keys_of_the_terminal(warehouse: Path) 
     async with at_events(warehouse, (100, 40)) as console:
         await console.app.push_screen(Dialog[None]("keys"))
         await console.press("question_mark")
-        await console.sees("back to the shell", "draw the screen again", "switch the mouse")
+        await console.sees(about("ctrl+z", "shell"), about("ctrl+l", "screen"), about("M", "mouse"))
 
 
 def test_each_dialog_has_the_keys_of_the_terminal_unless_it_uses_the_key() -> None:

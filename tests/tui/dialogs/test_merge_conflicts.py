@@ -19,6 +19,7 @@ from tests.table.branches import create_branch
 from tests.tui.driving import planning_merge, with_engine
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
 from tests.tui.work.test_running_change import orders
+from tests.wording import about
 
 
 def in_conflict(warehouse: Path, table: str) -> Path:
@@ -48,7 +49,7 @@ async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(wareho
         await console.press("v")
         await console.sees("Spark is starting, 1 s", "ctrl+c cancels")
         await console.press("ctrl+c")
-        await console.sees("The statement was cancelled")
+        await console.sees(about("statement", "cancelled"))
         await console.press("escape")
         await console.sees("branch fix into main", "▸[ Cancel ]")
 
@@ -99,18 +100,18 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
             await console.sees("1 of 2 keys decided")
         # Twice in quick succession: what is open below stays open.
         await console.burst("escape", "escape")
-        await console.sees("1 of 2 keys in conflict are undecided", "Refused:", "Choose with `v`")
+        await console.sees(about("1 of 2 keys", "undecided"), "Refused:", "`v`")
         assert "Apply" not in console.text
         await console.press("v")
         await console.sees("1 of 2 keys decided")
         await console.press("A")
-        await console.sees("as in main: what is undecided, of 1 key", "as in branch: all 2 keys")
+        await console.sees(about("main", "undecided", "1 key"), about("branch", "all 2 keys"))
         await console.press("enter")
-        await console.sees("2 of 2 keys decided", "1 key: as in main")
+        await console.sees("2 of 2 keys decided", about("1 key", "main"))
         await console.press("G", "C")
         await console.sees("Choose column price", "price undecided again")
         await console.press("escape", "escape")
-        await console.sees("what was chosen decides: 1 as in", "type fix to go on")
+        await console.sees(about("chosen", "1"), "type fix")
         await console.press("c", *"fix", "enter")
         await console.sees("[ Apply ]")
         assert not (snapshots / "snapshot-7").exists()

@@ -17,6 +17,7 @@ from paimark.tui.widgets.grid.scroll_lines import wrap_line
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_orders
+from tests.wording import about
 
 
 @pytest.mark.parametrize("size", [(40, 10), (40, 12), (60, 16)])
@@ -86,7 +87,7 @@ async def test_a_plan_for_a_warehouse_that_is_gone_says_so(warehouse: Path) -> N
     async with at_orders(warehouse, (100, 30)) as console:
         warehouse.rename(warehouse.with_name("gone"))
         await console.press("s")
-        await console.sees("create-savepoint · shop.orders", "✗ failed There is no warehouse at")
+        await console.sees("create-savepoint · shop.orders", about("✗ failed", "no warehouse"))
 
 
 async def test_the_phrase_to_type_follows_the_name_that_is_typed(warehouse: Path) -> None:

@@ -9,6 +9,7 @@ from paimark.core.table.lineage.main_branch import branch_names
 from tests.actions.acting import ORDERS, contents
 from tests.actions.test_late_recovery import died
 from tests.tui.driving import at_orders
+from tests.wording import about
 
 
 async def test_it_is_recovered_when_a_person_says_so_and_the_plan_made_anew(warehouse: Path) -> None:
@@ -19,7 +20,7 @@ async def test_it_is_recovered_when_a_person_says_so_and_the_plan_made_anew(ware
         await console.sees("[4 Tags]", "v2")
         await console.press("x")
         await console.sees(
-            "create-branch, cut off", "can be recovered first", "▸[ Close ]   [ Recover it first ]"
+            "create-branch, cut off", about("recovered", "first"), "▸[ Close ]   [ Recover it first ]"
         )
         assert contents(warehouse / "shop.db/orders") == before
         await console.press("right", "enter")

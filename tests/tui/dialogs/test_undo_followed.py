@@ -12,6 +12,7 @@ from tests.actions.acting import applied, context_on, planned
 from tests.conftest import EVENTS
 from tests.paimon import commit
 from tests.tui.driving import at_events
+from tests.wording import about
 
 TABLE = TablePath("shop", "events")
 
@@ -29,7 +30,7 @@ async def test_the_dialog_opens_it_and_closes_with_it(warehouse: Path) -> None:
     _add(warehouse, "shop.events", "theirs")
     [refusal] = planned(context, "undo", table=TABLE).refusals
     assert refusal.instead == Instead("revert", {"snapshot": 3})
-    assert refusal.hint.startswith("`paimark revert shop.events --snapshot 3` takes back that commit alone; ")
+    assert about("`paimark revert shop.events --snapshot 3`", "alone").search(refusal.hint)
     async with at_events(warehouse) as console:
         await console.press("u")
         await console.sees("Refused: main of shop.events moved", "▸[ Close ]   [ Plan revert ]")

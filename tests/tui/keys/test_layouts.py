@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from paimark.tui.dialogs.palette import PaletteScreen
 from tests.tui.driving import at_events, at_orders
 
 
@@ -17,7 +18,7 @@ async def test_letters_of_another_layout_press_the_keys_at_their_place(warehouse
         await console.press("ы")
         await console.sees("create-savepoint · shop.orders", "[ Apply ]")
         await console.press("escape", "Ж")
-        await console.sees("an action, a pane or a table")
+        await console.opens(PaletteScreen)
         await console.type("Жук")
         await console.sees("Жук")
 

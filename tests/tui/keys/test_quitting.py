@@ -8,6 +8,7 @@ import pytest
 
 from tests.long import long_but
 from tests.tui.driving import at_events, at_orders, sitting
+from tests.wording import about
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
@@ -68,7 +69,7 @@ async def test_it_asks_what_ctrl_q_asks(warehouse: Path) -> None:
         await console.sees("SELECT *")
         await console.press("X", "escape")
         await console.press("colon", "q", "enter")
-        await console.sees("1 query with text not saved or run: ctrl+q again quits")
+        await console.sees(about("1 query", "not saved", "ctrl+q"))
         assert not console.app._exit
         await console.press("ctrl+q")
         await console.until(lambda: console.app._exit, "it quits")
@@ -94,10 +95,10 @@ async def test_the_keys_can_be_searched_by_key_effect_and_place(warehouse: Path)
     async with at_events(warehouse) as console:
         await console.press("question_mark", "slash")
         await console.type("rename")
-        await console.sees("give the tag another name", "Everywhere")
+        await console.sees(about("T", "tag", "name"), "Everywhere")
         await console.loses("In rows")
         await console.press("enter", "escape")
-        await console.sees("make a savepoint")
+        await console.sees(about("s", "a savepoint"))
         await console.press("slash")
         await console.type("nosuchkey")
         await console.sees("No key matches /nosuchkey")

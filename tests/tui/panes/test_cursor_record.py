@@ -18,6 +18,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_orders, sitting
+from tests.wording import about
 
 
 def a_row(order_id: int) -> pa.Table:
@@ -153,7 +154,7 @@ async def test_an_action_does_not_slip_from_a_record_that_went_away(warehouse: P
         await console.sees("snapshot.1 is gone", "– of 4")
         for key in ("s", "t", "B", "enter", "p", "space", "y", "Y", "i"):
             await console.press(key)
-            await console.sees("snapshot.1 is gone: move to a row first")
+            await console.sees(about("snapshot.1", "gone", "row"))
             assert console.app.screen is console.app.browse
             assert console.app.browse.marks == []
             console.app.browse.key_bar.hush()
@@ -179,7 +180,7 @@ async def test_rows_deleted_above_leave_the_cursor_on_its_tag(warehouse: Path) -
         console.app.browse.pane.follow()
         await console.sees("c is gone", "– of 2")
         await console.press("x")
-        await console.sees("c is gone: move to a row first")
+        await console.sees(about("c", "gone", "row"))
         await console.press("j", "x")
         await console.sees("delete-tag · shop.orders", "type v2 to go on")
 

@@ -14,7 +14,8 @@ from paimark.tui.tabs import Tab
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, at_orders, sitting
+from tests.tui.driving import Shown, Sitting, at_orders, sitting
+from tests.wording import about
 
 _OF_ROWS = ("browse.diff", "browse.mark", "browse.peek", "browse.copy", "browse.record")
 
@@ -22,17 +23,17 @@ _OF_ROWS = ("browse.diff", "browse.mark", "browse.peek", "browse.copy", "browse.
 async def test_a_key_of_other_tabs_says_which_they_are(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
         for tab, pressed, said in (
-            ("1", "m", "m merges a branch: on 3 Branches, 7 Timeline and 8 Space"),
-            ("1", "x", "`:` expire-snapshots deletes the oldest"),
-            ("4", "C", "C draws a chart: on 1 Snapshots, 6 Query, 7 Timeline and 8 Space"),
-            ("5", "space", "space marks a row: not on 5 Schema"),
-            ("5", "equals_sign", "= shows what a snapshot changed: not on 5 Schema"),
+            ("1", "m", about("m", "merges", "3 Branches", "7 Timeline", "8 Space")),
+            ("1", "x", about("`:`", "expire-snapshots")),
+            ("4", "C", about("C", "chart", "1 Snapshots", "6 Query", "7 Timeline", "8 Space")),
+            ("5", "space", about("space", "marks", "not on 5 Schema")),
+            ("5", "equals_sign", about("=", "changed", "not on 5 Schema")),
             # Those that only another tab's pane has.
-            ("1", "at", "@ goes to a time: on 7 Timeline"),
-            ("2", "v", "v shows a branch: on 3 Branches"),
-            ("3", "less_than_sign", "< shows the schema before: on 5 Schema"),
-            ("4", "ctrl+r", "ctrl+r runs the statement: on 6 Query"),
-            ("4", "H", "H tells what happened to a row: on 6 Query"),
+            ("1", "at", about("@", "time", "on 7 Timeline")),
+            ("2", "v", about("v", "branch", "on 3 Branches")),
+            ("3", "less_than_sign", about("<", "schema", "on 5 Schema")),
+            ("4", "ctrl+r", about("ctrl+r", "statement", "on 6 Query")),
+            ("4", "H", about("H", "row", "on 6 Query")),
         ):
             await console.press(tab, pressed)
             await console.sees(said)
@@ -43,10 +44,10 @@ async def test_a_key_for_a_result_says_so_beside_the_query_pane(warehouse: Path)
         await console.press("6")
         await console.sees("[6 Query]")
         await console.press("escape", "escape")
-        for pressed, said in (("H", "H tells what happened to a row"), ("E", "E edits rows")):
+        for pressed, said in (("H", "happened"), ("E", "edits")):
             console.app.browse.key_bar.hush()
             await console.press(pressed)
-            await console.sees(f"{said}: go to one in the result")
+            await console.sees(about(pressed, said, "result"))
 
 
 def test_every_key_of_one_tab_only_is_told_in_words() -> None:
@@ -57,10 +58,10 @@ def test_every_key_of_one_tab_only_is_told_in_words() -> None:
 
 
 @pytest.mark.parametrize(("pressed", "said"), [
-    ("x", "delete-savepoint · shop.orders"),
-    ("T", "This tag belongs to savepoint 1 and keeps its name"),
+    ("x", about("delete-savepoint · shop.orders")),
+    ("T", about("tag", "savepoint 1", "keeps", "name")),
 ])  # fmt: skip
-async def test_a_savepoints_tag_stands_for_that(warehouse: Path, pressed: str, said: str) -> None:
+async def test_a_savepoints_tag_stands_for_that(warehouse: Path, pressed: str, said: Shown) -> None:
     act(warehouse, "create-savepoint", snapshot=3)
     async with at_orders(warehouse, (120, 40)) as console:
         for tab in "478":
@@ -85,13 +86,13 @@ def _is_read(console: Sitting) -> bool:
 
 
 @pytest.mark.parametrize(("tab", "note"), [
-    ("1", "No snapshots. 6 opens the query pane: an INSERT makes one."),
-    pytest.param("2", "No savepoints. s makes one of the newest snapshot.", marks=pytest.mark.long),
-    pytest.param("4", "No tags. t on a snapshot makes one.", marks=pytest.mark.long),
-    ("7", "No commits. 6 opens the query pane: an INSERT makes one."),
+    ("1", about("no snapshots", "6", "INSERT")),
+    pytest.param("2", about("no savepoints", "s", "newest"), marks=pytest.mark.long),
+    pytest.param("4", about("no tags", "t", "snapshot"), marks=pytest.mark.long),
+    ("7", about("no commits", "6", "INSERT")),
 ])  # fmt: skip
 async def test_an_empty_pane_says_what_is_missing_and_no_key_for_its_rows_is_silent(
-    warehouse: Path, tab: str, note: str
+    warehouse: Path, tab: str, note: Shown
 ) -> None:
     create_table(warehouse, "shop.a_new_one", ORDERS)
     async with sitting(warehouse, (120, 40)) as console:

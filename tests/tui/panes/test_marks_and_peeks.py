@@ -22,6 +22,7 @@ from tests.paimon import commit, open_table
 from tests.table.branches import create_branch, fast_forward
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
+from tests.wording import about
 
 MAIN, FIX = Mark(RequestedVersion()), Mark(RequestedVersion("fix"))
 OLD, NEW = Mark(RequestedVersion(None, "savepoint.1"), 3), Mark(RequestedVersion(None, "snapshot.5"), 5)
@@ -106,7 +107,7 @@ async def test_what_one_snapshot_changed_is_a_key_away(warehouse: Path) -> None:
         await console.press("escape", "G", "equals_sign")
         await console.sees("snapshot.1 is the first", "p shows some")
         await console.press("3", "equals_sign")
-        await console.sees("= shows what a snapshot changed: not on 3 Branches")
+        await console.sees(about("=", "changed", "not on 3 Branches"))
 
 
 async def test_the_keys_of_branches_are_told_before_those_of_every_row(warehouse: Path) -> None:
@@ -123,24 +124,24 @@ async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: P
         await console.press("j", "enter", "2")
         await console.sees("savepoint 3 ", "1 of 3")
         await console.press("space", "j", "space", "j", "space")
-        await console.sees("3 rows are marked: s t x act on all, D compares two")
+        await console.sees(about("3 rows", "marked", "s t x", "D"))
         assert [mark.label for mark in console.app.browse.marks] == [
             "savepoint.3",
             "savepoint.2",
             "savepoint.1",
         ]
         await console.press("D")
-        await console.sees("3 rows are marked: D compares two, space takes a mark away")
+        await console.sees(about("3 rows", "marked", "D", "two", "space"))
         for key in ("b", "B"):
             console.app.browse.key_bar.hush()
             await console.press(key)
-            await console.sees("3 rows are marked, and this acts on one: esc takes the marks away")
+            await console.sees(about("3 rows", "marked", "one", "esc"))
             assert console.app.screen is console.app.browse
         await console.press("space", "k", "space")
         # The only mark is on another row.
         console.app.browse.key_bar.hush()
         await console.press("x")
-        await console.sees("1 row is marked, and this acts on another: esc takes the mark away")
+        await console.sees(about("1 row", "marked", "another", "esc"))
         await console.press("k", "x")
         await console.sees("delete-savepoint · shop.orders", "savepoint 3")
         await console.press("escape")
@@ -159,7 +160,7 @@ async def test_a_mark_is_of_its_commit_and_not_of_another_with_its_number(wareho
         record = json.loads(path.read_bytes())
         path.write_text(json.dumps({**record, "timeMillis": record["timeMillis"] + 1}))
         await console.press("D")
-        await console.sees("snapshot.4 is another commit now")
+        await console.sees(about("snapshot.4", "another commit"))
         assert console.app.browse.tabs.current == 0
 
 
@@ -186,7 +187,7 @@ async def test_a_peek_that_fails_says_why(warehouse: Path) -> None:
     async with sitting(warehouse) as console:
         await console.sees("● events", "snapshot 2")
         await console.press("p")
-        await console.sees("The rows could not be read", "enter on its row prepares")
+        await console.sees(about("rows", "not be read"), about("enter", "row"))
 
 
 async def test_health_is_said_in_words(warehouse: Path) -> None:
@@ -208,9 +209,7 @@ async def test_health_is_said_in_words(warehouse: Path) -> None:
         await console.press("3")
         await console.sees("! exposed", "elsewhere")
         await console.press("j")
-        await console.sees(
-            "stock expiry here can destroy savepoints: P protects it", "3 behind since snapshot 2"
-        )
+        await console.sees(about("stock expiry", "savepoints", "P"), "3 behind since snapshot 2")
         await console.press("P")
         await console.sees("alter-branch-schema · shop.orders", "[ Apply ]", "elsewhere")
         await console.press("a")
@@ -239,7 +238,7 @@ async def test_what_a_fast_forward_of_another_engine_leaves_is_mended_by_a_key(w
         await console.press("r")
         await console.sees("! unheld")
         await console.press("j")
-        await console.sees("stock expiry on main can take its files: P tags what they share")
+        await console.sees(about("stock expiry", "main", "files", "P"))
         await console.press("P")
         await console.sees("create-tag · shop.orders", "[ Apply ]", "v2")
         await console.press("a")

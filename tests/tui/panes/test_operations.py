@@ -18,6 +18,7 @@ from paimark.core.table.records import point_of
 from paimark.tui.panes.operations import OperationsPane
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, at_orders
+from tests.wording import about
 
 ORDERS = TablePath("shop", "orders")
 
@@ -90,7 +91,7 @@ async def test_a_row_of_a_commit_is_its_version_and_difference(warehouse: Path) 
         assert pane.current_version == RowVersion("snapshot.5", "main", None, 5, None, 2)
         assert labels(pane) == ["snapshot.4", "snapshot.5"]
         await console.press("j", "=")
-        await console.sees("This changed no rows of a version that is there")
+        await console.sees(about("changed", "no rows", "version"))
 
 
 async def test_many_come_in_pages_and_are_read_once(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_orders
+from tests.wording import about
 
 
 async def is_read(console: Sitting, pane: RecordPane[Any]) -> None:
@@ -81,6 +82,6 @@ async def test_a_row_that_is_still_being_counted_is_not_gone(
         await console.press("j", "v")
         await console.sees("orders › fix")
         await console.press("8")
-        await console.sees("fix is still being read")
+        await console.sees(about("fix", "still"))
         may_count.set()
         await console.sees("═ fix ═ ")

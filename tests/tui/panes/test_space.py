@@ -18,6 +18,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
+from tests.wording import about
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ async def test_rows_say_what_x_frees_and_x_opens_that_plan(forked: Path) -> None
             row = rows[kind, name]
             files = f"{row.alone_files} file{'' if row.alone_files == 1 else 's'}"
             freed = f"frees    {files}, {size(row.alone_bytes)}"
-            await console.sees(f"{title}.", freed if row.alone_files else "no file of the table goes")
+            await console.sees(f"{title}.", freed if row.alone_files else about("no file", "table"))
             await console.press("escape")
             await console.until(lambda: console.app.screen is console.app.browse, "it closes")
         await go_to(console, pane, "older", "main, older snapshots")
@@ -82,9 +83,9 @@ async def test_rows_say_what_x_frees_and_x_opens_that_plan(forked: Path) -> None
         await go_to(console, pane, "bucket", "bucket-1")
         await console.sees("70 % of target-file-size")
         await console.press("x")
-        await console.sees("x works on a branch, tag, savepoint or older snapshots")
+        await console.sees(about("x", "branch", "tag", "savepoint", "older snapshots"))
         await console.press("enter")
-        await console.sees("This is no version of the rows")
+        await console.sees(about("no version", "rows"))
         await go_to(console, pane, "tag", "mine")
         await console.press("enter")
         await console.sees("FROM shop.`orders$branch_fix` VERSION AS OF 'mine'")
@@ -110,13 +111,11 @@ async def test_the_newest_snapshot_is_told_while_the_rest_is_counted(
     async with sitting(warehouse, (100, 30)) as console:
         pane = await open_space(console)
         await console.until(waiting.is_set, "it counts")
-        await console.sees(
-            "main, newest snapshot", "counting who holds what: ctrl+c stops it", "being counted"
-        )
+        await console.sees("main, newest snapshot", about("counting", "ctrl+c"), "being counted")
         await console.press("x")
-        await console.sees("It is still being counted what that would free")
+        await console.sees(about("still", "counted", "free"))
         await console.press("ctrl+c")
-        await console.sees("Not counted to the end: r counts again", "main, newest snapshot")
+        await console.sees(about("not counted", "r"), "main, newest snapshot")
         assert stopped.is_set()
         await console.press("r")
         await whole_report(console, pane)
@@ -130,4 +129,4 @@ async def test_a_count_that_fails_says_so_and_does_not_go_on(warehouse: Path) ->
         await console.sees("✗ Not counted: ", "schema record (Input", "alone not counted")
         assert "being counted" not in console.text and "counting who" not in console.text
         await console.press("x")
-        await console.sees("What that would free was not counted: r counts again")
+        await console.sees(about("free", "not counted", "r"))

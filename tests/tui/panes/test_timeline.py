@@ -26,8 +26,9 @@ from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
 from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, at_orders, sitting
+from tests.tui.driving import Shown, Sitting, at_orders, sitting
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
+from tests.wording import about
 
 HOUR = 3_600_000
 # 2023-11-14 22:00 in UTC.
@@ -128,7 +129,7 @@ async def test_older_rows_are_read_where_one_asks(hourly: Path, monkeypatch: pyt
         await console.press("G")
         await console.sees("… 3 older rows …", "9 of 9")
         await console.press("s")
-        await console.sees("These are older rows: enter shows them")
+        await console.sees(about("older rows", "enter"))
         await console.press("enter")
         await console.sees("… 290 commits, 12 d …", "9 of 11")
 
@@ -139,12 +140,12 @@ async def test_a_time_leads_to_the_commit_that_was_newest_then(hourly: Path) -> 
         await console.press("at")
         await console.type("soon")
         await console.press("enter")
-        await console.sees("'soon' is not a time", "2 h ago")
+        await console.sees(about("'soon'", "not", "time"), "2 h ago")
         console.app.query_one(AskLine).input.value = "2023-11-18 02:10Z"
         await console.press("enter")
         await console.sees("snapshot 76 ", "Snapshot 76 of main, committed", "… 210 commits", "… 71 commits")
         await console.press("at", *"2020", "enter")
-        await console.sees("Nothing here is as old as 2020-01-01")
+        await console.sees(about("nothing", "old", "2020-01-01"))
         await console.press("at", "escape", "j")
         await console.sees("snapshot 75 ")
 
@@ -163,10 +164,10 @@ async def test_a_table_without_commits_says_what_to_do(tmp_path: Path) -> None:
     create_table(tmp_path, "shop.empty", ORDERS)
     async with sitting(tmp_path) as console:
         await open_timeline(console, "empty")
-        await console.sees("No commits. 6 opens the query pane: an INSERT makes")
+        await console.sees(about("no commits", "6", "INSERT"))
         # Of all keys of rows, the one that no action has the name of; twice, as people do.
         await console.press("x", "x")
-        await console.sees("There is no row here")
+        await console.sees(about("no row"))
         await console.press("8", "h", "x")
         await console.sees("[8 Space")
 
@@ -209,7 +210,7 @@ async def test_merges_and_replacements_are_said_at_their_commits(warehouse: Path
         await console.sees("●─╮   5  main    merge of fix", "│ ●   3  fix", "◇─╯   2")
         act(warehouse, "replace-main-branch", name="fix")
         await console.press("r")
-        await console.sees("MAIN fix", "became main in place of main-")
+        await console.sees("MAIN fix", about("fix", "became main", "main-*"))
         act(warehouse, "undo")
         await console.press("r")
         await console.loses("became main")
@@ -243,7 +244,7 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
             )
             await console.sees(f"snapshot {snapshot} ")
 
-        async def leads_to(key: str, *words: str) -> None:
+        async def leads_to(key: str, *words: Shown) -> None:
             await console.press(key)
             await console.sees(*words)
             await console.press("escape")
@@ -256,7 +257,7 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
         await leads_to("T", "rename-tag · shop.orders", "old", "Fill in: to")
         await at(3, "fix")
         await leads_to("m", "merge-branch · shop.orders", "branch fix into main", "[ Apply ]")
-        await leads_to("R", "replace-main-branch · shop.orders", "Refused: Tags of one name")
+        await leads_to("R", "replace-main-branch · shop.orders", about("refused:", "tags", "one name"))
         await leads_to("P", "alter-branch-schema · shop.orders", "snapshot.num-retained.max")
         await leads_to("T", "rename-tag · shop.orders", "old ", "branch        fix")
         await leads_to("x", "delete-tag · shop.orders", "name old · branch fix")
@@ -274,9 +275,9 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
         assert pane.grid.has_focus
         await at(3, "main")
         await console.press("x")
-        await console.sees("No tag or savepoint is here, and no branch ends here")
+        await console.sees(about("no tag", "savepoint", "no branch"))
         await console.press("P")
-        await console.sees("Go to a row of a branch: main is expired by its own options")
+        await console.sees(about("branch", "main", "expired", "options"))
 
 
 async def test_a_commit_is_followed_to_the_archive_when_main_is_replaced(forked: Path) -> None:
@@ -328,7 +329,7 @@ async def test_a_jump_to_a_commit_that_the_filter_hides_says_so(hourly: Path) ->
         await console.press("slash", *"id>295", "enter")
         await console.sees("1 of 5")
         await console.press("at", *"2023-11-26 18:10Z", "enter")
-        await console.sees("That row does not match /id>295: esc takes the filter away")
+        await console.sees(about("/id>295", "esc", "filter"))
         assert pane.grid.index == 0
         await console.press("at", *"2023-11-27 08:10Z", "enter")
         await console.sees("Snapshot 298 of main", "snapshot 298 ", "3 of 5")
@@ -349,9 +350,9 @@ async def test_keys_that_need_the_branches_wait_for_them_in_the_timeline(
         await console.press("7")
         await console.sees("[7 Timeline]", "●   5  main")
         await console.press("j", "R")
-        await console.sees("1 key kept until the branches are read", "snapshot 4")
+        await console.sees(about("1 key", "branches"), "snapshot 4")
         may_go_on.set()
-        await console.sees("Go to a branch: main is main already")
+        await console.sees(about("branch", "main", "already"))
 
 
 async def test_keys_that_need_branches_that_could_not_be_read_say_so(
@@ -365,7 +366,7 @@ async def test_keys_that_need_branches_that_could_not_be_read_say_so(
         await console.press("7")
         await console.sees("[7 Timeline]", "not refreshed: The store denies access to")
         await console.press("j", "R")
-        await console.sees("The branches could not be read: r tries again")
+        await console.sees(about("branches", "not be read", "r"))
         monkeypatch.setattr(timeline_pane, "read_lane_data", read_lane_data)
         await console.press("r")
         await console.sees("2 of 5")

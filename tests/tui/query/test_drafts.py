@@ -16,6 +16,7 @@ from paimark.tui.query.drafts import Drafts, history_path, read_history, rescued
 from paimark.tui.screens import browse
 from tests.tui.driving import querying
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
+from tests.wording import about
 
 SOON = "from paimark.tui.screens import browse; browse.DRAFT_SECONDS = 0.1;"
 
@@ -51,7 +52,7 @@ def test_the_next_console_says_where_the_text_of_a_killed_one_is(
     os.kill(pid, signal.SIGKILL)
     terminal.sees("it ended")
     terminal.keys("Enter")
-    terminal.sees("A console was killed with 1 statement not run: 6, then ctrl+o lists it")
+    terminal.sees(about("killed", "1 statement", "6", "ctrl+o"))
     terminal.keys("6", "C-o")
     terminal.sees("SELECT 'an hour of work'", "not run")
     assert list(drafts.glob("*")) == []
@@ -76,13 +77,13 @@ def test_only_the_last_whole_state_of_a_console_that_is_gone_is_taken_once() -> 
     living, gone = Drafts(), Drafts()
     living.keep([("SELECT 0", "not run")])
     gone.keep([("SELECT 1", "not run")])
-    gone.keep([("SELECT 12", "not run"), ("INSERT INTO t VALUES (1)", "left while it ran")])
+    gone.keep([("SELECT 12", "not run"), ("INSERT INTO t VALUES (1)", "it ran")])
     [left] = [path for path in (state_directory() / "drafts").glob("*") if b"SELECT 1" in path.read_bytes()]
     whole = left.read_bytes()
     gone.end()
     left.write_bytes(whole + b'[["SELECT 123","not r')
     assert "2 statements" in rescued()
-    expected = [("INSERT INTO t VALUES (1)", "left while it ran"), ("SELECT 12", "not run")]
+    expected = [("INSERT INTO t VALUES (1)", "it ran"), ("SELECT 12", "not run")]
     assert in_history() == expected
     assert rescued() == "" and in_history() == expected
     living.end()

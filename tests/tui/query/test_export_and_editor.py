@@ -19,6 +19,7 @@ from paimark.tui.query.exporting import batches_of, write_file
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.terminal.other_programs import edited
 from tests.tui.driving import querying, sitting
+from tests.wording import about
 
 ROWS = pa.record_batch({"a": [1, 2], "b": ["x", None]})
 NAMES, TYPES = ("a", "b"), ("bigint", "string")
@@ -41,7 +42,7 @@ def test_a_file_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_cancelled_export_leaves_no_file(tmp_path: Path) -> None:
-    events = [Failed("The statement was cancelled", cause="cancelled")]
+    events = [Failed("It was cancelled", cause="cancelled")]
     with pytest.raises(Cancelled, match="cancelled"):
         write_file(tmp_path / "r.csv", batches_of(events, lambda rows: None), NAMES, TYPES)
     assert not list(tmp_path.iterdir())
@@ -54,10 +55,10 @@ async def test_the_dialog_takes_only_a_name_that_is_free(tmp_path: Path) -> None
         await console.app.push_screen(ExportScreen("All rows."), chosen.append)
         await console.type(f"{tmp_path}/taken")
         await console.press("enter")
-        await console.sees("End the name with one of .csv")
+        await console.sees(about("name", ".csv"))
         await console.type(".csv")
         await console.press("enter")
-        await console.sees("exists and is not written over")
+        await console.sees(about("exists", "not written"))
         assert not chosen
         await console.press("backspace", "backspace", "backspace")
         await console.type("json")
@@ -69,9 +70,9 @@ async def test_of_a_statement_that_runs_nobody_is_told_to_run_it(warehouse: Path
     async with querying(warehouse, (120, 40)) as (console, pane):
         pane.sheet.result = QueryResult("SELECT 1", 0, 0.0)
         await console.press("ctrl+e")
-        await console.sees("A statement is still running: ctrl+c cancels it")
+        await console.sees(about("statement", "running", "ctrl+c"))
         await console.press("escape", "C")
-        await console.sees("No rows to draw yet: the statement is still running")
+        await console.sees(about("no rows", "still running"))
 
 
 def test_the_editor_gives_the_text_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,18 +97,18 @@ def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
-        ('rm "$1"', "left no file that can be read: No such file"),
-        ('rm "$1"; mkdir "$1"; rmdir "$1"', "left no file that can be read: No such file"),
-        ('printf "\\377" > "$1"', "not UTF-8; it is kept in"),
+        ('rm "$1"', ("no file", "No such file")),
+        ('rm "$1"; mkdir "$1"; rmdir "$1"', ("no file", "No such file")),
+        ('printf "\\377" > "$1"', ("UTF-8",)),
     ],
 )
 def test_an_editor_that_leaves_no_text_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("EDITOR", f"sh -c '{script}' sh")
-    with pytest.raises(Refused, match=reason) as refused:
+    with pytest.raises(Refused, match=about(*reason)) as refused:
         edited("SELECT 1", nullcontext)
     for path in tmp_path.iterdir():
         # Nothing that was typed is lost.
@@ -126,7 +127,7 @@ def test_where_no_file_can_be_written_the_editor_is_not_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
-    with pytest.raises(Unavailable, match="No file for the editor can be written: No such file"):
+    with pytest.raises(Unavailable, match=about("no file", "editor", "No such file")):
         edited("SELECT 1", nullcontext)
 
 

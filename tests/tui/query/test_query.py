@@ -18,6 +18,7 @@ from paimark.core.travel.parse.statement import Statement
 from paimark.tui.panes.query import QueryPane
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, querying, run, with_engine
+from tests.wording import about
 
 
 def asking(
@@ -34,7 +35,7 @@ async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, eng
         # What is typed meanwhile is text, not keys for the rows.
         await console.type(" x2")
         assert pane.editor.text.endswith("ORDER BY order_id x2")
-        await console.sees("esc goes to the rows")
+        await console.sees(about("esc", "rows"))
         await console.press("escape")
         assert pane.grid.has_focus
         await console.press("j", "i")
@@ -144,7 +145,7 @@ async def test_a_running_statement_is_cancelled_and_the_next_one_runs(
         await console.sees("still running")
         await console.press("ctrl+c")
         await console.until(lambda: not pane.running, "cancel")
-        await console.sees("! The statement was cancelled")
+        await console.sees(about("! ", "statement", "cancelled"))
         await run(console, pane, "SELECT 41 + 1 AS answer")
         await console.sees("✓ 1 row", "42")
 
@@ -165,7 +166,7 @@ async def test_a_statement_is_cancelled_before_its_thread_has_come_to_spark(
         await console.press("ctrl+c")
         await console.sees("cancelling")
         may_go_on.set()
-        await console.sees("! The statement was cancelled")
+        await console.sees(about("! ", "statement", "cancelled"))
 
 
 async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
@@ -185,7 +186,7 @@ async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
         process = mortal._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)
-        await console.sees("✗ The Spark engine died: it was killed by SIGKILL", "Spark failed")
+        await console.sees(about("✗", "Spark engine", "died", "SIGKILL"), "Spark failed")
         await console.press("escape", "1")
         await console.sees("[1 Snapshots", "═ snapshot ")
         await console.press("6")
@@ -249,10 +250,11 @@ async def test_a_filter_shows_and_a_completion_does_not_hide_the_result(warehous
         await console.press("ctrl+r")
         await console.sees("✓ 5 rows")
         await console.press("ctrl+end", *" zz", "tab")
-        await console.sees("nothing begins like that")
+        nothing = about("nothing", "begins")
+        await console.sees(nothing)
         await console.press("escape")
         await console.sees("✓ 5 rows")
-        assert "nothing begins like that" not in console.text
+        assert not console.shows(nothing)
         await console.press("slash", "4", "enter")
         await console.sees("✓ 5 rows", "filtered: 1 of them")
         await console.press("escape")

@@ -17,6 +17,7 @@ from paimark.tui.panes.query import QueryPane
 from paimark.tui.query.drafts import history_path, read_history
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, querying, run, with_engine
+from tests.wording import about
 
 MINE = "several.orders"
 INSERT = f"INSERT INTO {MINE} VALUES (%s, 'typed', 1)"
@@ -60,7 +61,7 @@ async def test_all_run_in_order_and_the_last_rows_show(place: Path, engine: Engi
         logged = [line.text for line in console.app.log_lines if line.text.startswith("statement ")]
         assert [line[:16] for line in logged] == [f"statement {number} of 3" for number in (1, 2, 3)]
         await console.press("ctrl+e")
-        await console.sees("The 1 row of the result")
+        await console.sees(about("1 row", "result"))
     assert typed(place) == [901, 902]
 
 
@@ -70,8 +71,8 @@ async def test_the_statement_that_runs_is_marked(place: Path, engine: Engine) ->
         await run(console, pane, f"SELECT 1;\n{slow};\n{INSERT % 901}")
         await console.sees("running  statement 2 of 3", "✓ 1  1 row")
         await console.press("ctrl+c")
-        await console.sees("! Statement 2 of 3: The statement was cancelled")
-        await console.sees("Statement 1 was run; statement 3 was not run.")
+        await console.sees(about("! Statement 2 of 3", "cancelled"))
+        await console.sees(about("statement 1", "statement 3", "not run"))
         assert not pane.running
     assert typed(place) == []
 
@@ -92,18 +93,18 @@ async def test_the_first_failure_stops_and_is_pointed_at(place: Path, engine: En
 @pytest.mark.parametrize(
     ("last", "said"),
     [
-        ("SELECT * FROM shop.`orders", "Statement 2 of 2: This ` is not closed"),
-        ("DROP DATABASE shop CASCADE", "Statement 2 of 2: DROP DATABASE ... CASCADE is not done here"),
-        ("CALL sys.crate_tag(table => 'a.b')", "Statement 2 of 2: There is no procedure sys.crate_tag"),
-        ("BEGIN SELECT 1; END", "Statement 2 of 2: BEGIN ... END is not supported here"),
+        ("SELECT * FROM shop.`orders", ("`", "not closed")),
+        ("DROP DATABASE shop CASCADE", ("DROP DATABASE", "CASCADE", "not done")),
+        ("CALL sys.crate_tag(table => 'a.b')", ("no procedure sys.crate_tag",)),
+        ("BEGIN SELECT 1; END", ("BEGIN", "END", "not supported")),
     ],
 )
 async def test_what_can_not_run_is_refused_before_anything_runs(
-    place: Path, engine: Engine, last: str, said: str
+    place: Path, engine: Engine, last: str, said: tuple[str, ...]
 ) -> None:
     async with asking(place, engine, (180, 40)) as (console, pane):
         await run(console, pane, f"{INSERT % 901};\n{last}")
-        await console.sees(f"✗ {said}", "No statement was run.")
+        await console.sees(about("✗ Statement 2 of 2", *said), about("no statement", "run"))
         assert not pane.running
     assert typed(place) == []
 
@@ -111,9 +112,7 @@ async def test_what_can_not_run_is_refused_before_anything_runs(
 async def test_nothing_runs_in_read_only_mode_if_a_statement_writes(warehouse: Path) -> None:
     async with querying(warehouse, (180, 40), read_only=True) as (console, pane):
         await run(console, pane, "SELECT 1; INSERT INTO shop.orders VALUES (1, 'a', 1)")
-        await console.sees(
-            "✗ Statement 2 of 2: Nothing is changed in read-only mode", "No statement was run."
-        )
+        await console.sees(about("✗ Statement 2 of 2", "read-only mode"), about("no statement", "run"))
         assert not pane.running
 
 
@@ -138,7 +137,7 @@ async def test_a_plan_that_is_closed_stops_the_rest(place: Path, engine: Engine)
         await run(console, pane, f"SELECT 7 AS n; {tag}; {INSERT % 901}")
         await console.sees("create-tag · several.orders", "[ Apply ]")
         await console.press("escape")
-        await console.sees("! Statement 2 of 3: Its plan was closed", "statement 3 was not run")
+        await console.sees(about("! Statement 2 of 3", "plan", "closed"), about("statement 3", "not run"))
         assert pane.grid.source.row(0)[0] == 7
         assert not pane.running
     assert typed(place) == []
@@ -168,12 +167,10 @@ async def test_a_plan_opens_over_nothing_else(
         await run(console, pane, f"SELECT 1; {tag}; SELECT 2 AS two")
         await console.press("escape", "1")
         held.go.set()
-        await console.sees("statement 2 of 3 waits for somebody to look at its plan")
+        await console.sees(about("statement 2 of 3", "waits", "plan"))
         assert console.app.screen is console.app.browse
         await console.press("6")
-        await console.sees(
-            "! statement 2 of 3 has a plan to look at  ctrl+r shows its plan, ctrl+c stops here"
-        )
+        await console.sees(about("! statement 2 of 3", "plan", "ctrl+r", "ctrl+c"))
         assert pane.running
         await console.press("ctrl+r")
         await console.sees("create-tag · several.orders", "[ Apply ]")
@@ -192,10 +189,10 @@ async def test_a_plan_waits_while_somebody_types_and_can_be_left_out(
         await run(console, pane, f"SELECT 1; {tag}; SELECT 2 AS two")
         await console.type(" a")
         held.go.set()
-        await console.sees("! statement 2 of 3 has a plan to look at")
+        await console.sees(about("! statement 2 of 3", "plan"))
         await console.press("ctrl+c")
         await console.sees(
-            "! Statement 2 of 3: Its plan was closed", "Statement 1 was run; statement 3 was not run."
+            about("! Statement 2 of 3", "plan", "closed"), about("statement 1", "statement 3", "not run")
         )
         assert not pane.running
 
@@ -206,7 +203,7 @@ async def test_a_selection_runs_alone_and_says_so(place: Path, engine: Engine) -
         pane.editor.move_cursor((1, 0))
         pane.editor.move_cursor((1, 16), select=True)
         await console.press("ctrl+r")
-        await console.sees("✓ 1 row", "only what is selected")
+        await console.sees("✓ 1 row", "selected")
         assert pane.grid.source.row(0)[0] == 2
         pane.editor.move_cursor((2, 0))
         pane.editor.move_cursor((2, 17), select=True)

@@ -11,6 +11,7 @@ from paimark.core.spark.protocol import Finished
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import read_sql
 from tests.tui.driving import querying
+from tests.wording import about
 
 
 async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> None:
@@ -28,7 +29,7 @@ async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> Non
         await console.press("ctrl+w")
         assert pane.editor.text == "SELECT "
         await console.press("ctrl+g")
-        await console.sees("Close the query", "neither saved nor run", "▸[ Cancel ]")
+        await console.sees("Close the query", about("text", "saved", "history"), "▸[ Cancel ]")
         await console.press("enter")
         assert len(pane.sheets) == 2
         await console.press("ctrl+g", "a")
@@ -78,7 +79,7 @@ async def test_a_statement_that_is_made_ready_takes_no_typed_text_away(warehouse
         await pane.prepare("SELECT 5")
         assert [sheet.editor.text for sheet in pane.sheets] == ["SELECT 2 + 1", "SELECT 3 * 4", "SELECT 5"]
         await console.press("ctrl+q")
-        await console.sees("2 queries with text not saved or run: ctrl+q again quits")
+        await console.sees(about("2 queries", "not saved", "ctrl+q"))
         # What was run whole is in the history; one statement of several is not all.
         sheet = pane.sheet
         await console.type("; SELECT 6")
@@ -104,7 +105,7 @@ async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(w
         await console.press("escape", "ctrl+c")
         assert running.is_cancelling
         await console.press("ctrl+pageup", "ctrl+g")
-        await console.sees("Its statement is still running")
+        await console.sees(about("statement", "still running"))
         running.take(Finished(rows=1, truncated=False, seconds=0.1))
         assert not pane.running
 

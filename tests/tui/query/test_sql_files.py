@@ -10,6 +10,7 @@ import pytest
 from paimark.core.errors import NotFound, PaimarkError, Refused, Unavailable
 from paimark.tui.query.sql_files import MOST_BYTES, Changed, completions, full_path, read_sql, write_sql
 from tests.tui.driving import querying
+from tests.wording import about
 
 
 def test_a_file_is_written_whole_with_its_rights_and_line_ends(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ async def test_a_file_is_opened_changed_and_saved(warehouse: Path, folder: Path)
     path.write_text("SELECT 1")
     async with querying(warehouse, (120, 40)) as (console, pane):
         await console.press("ctrl+f")
-        await console.sees("Open a .sql file")
+        await console.sees(about("open", ".sql file"))
         await console.type("~/ord")
         await console.press("tab")
         await console.sees("→ ", "orders.sql")
@@ -148,7 +149,7 @@ async def test_a_file_is_opened_changed_and_saved(warehouse: Path, folder: Path)
         await console.loses("Overwrite the file")
         assert path.read_text() == "theirs"
         await console.press("ctrl+g")
-        await console.sees("What was changed in orders.sql is not saved")
+        await console.sees(about("changed", "orders.sql", "not saved"))
         await console.press("escape")
         await console.press("ctrl+s")
         await console.sees("Overwrite the file")
@@ -166,7 +167,7 @@ async def test_a_query_is_saved_under_a_name_and_opened_once(warehouse: Path, fo
         await console.sees("Save the query")
         await console.type("~/none/x.sql")
         await console.press("enter")
-        await console.sees("There is no directory")
+        await console.sees(about("no directory"))
         await console.press("escape")
         await console.press("ctrl+s")
         await console.type("~/taken.sql")
@@ -183,7 +184,7 @@ async def test_a_query_is_saved_under_a_name_and_opened_once(warehouse: Path, fo
         await console.press("ctrl+f")
         await console.type("new.sql")
         await console.press("enter")
-        await console.sees("[new.sql]", "It is open here already")
+        await console.sees("[new.sql]", about("open", "already"))
         assert len(pane.sheets) == 2
 
 

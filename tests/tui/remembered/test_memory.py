@@ -11,6 +11,7 @@ from paimark.core.config import Settings, state_directory
 from paimark.core.table.layout import TablePath
 from paimark.tui.memory import MOST_FILES, ColumnLayout, GridLook, Memory, Spot
 from tests.tui.driving import sitting
+from tests.wording import about
 
 ORDERS = TablePath("shop", "orders")
 SECRET = "sftp://bob:hunter2@host/lake"
@@ -46,7 +47,7 @@ async def test_the_next_sitting_begins_where_this_one_ended(warehouse: Path) -> 
         file.write_bytes(b"\xff{")
     async with sitting(warehouse) as console:
         await console.sees("● events", "snapshot 2")
-        assert any(".json is not as expected" in line.text for line in console.app.log_lines)
+        assert any(about(".json", "expected").search(line.text) for line in console.app.log_lines)
 
 
 def test_what_is_left_is_found_again_unless_one_does_not_want_to_resume() -> None:

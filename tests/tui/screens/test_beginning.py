@@ -9,7 +9,8 @@ import pytest
 from paimark.core.config import Settings
 from paimark.tui.session import Session
 from tests.tui.conftest import act
-from tests.tui.driving import sitting
+from tests.tui.driving import Shown, sitting
+from tests.wording import about
 
 
 def at(warehouse: Path, start: str) -> Session:
@@ -50,7 +51,7 @@ async def test_the_keys_are_in_the_rows_of_the_table_asked_for(warehouse: Path, 
 
 async def test_the_keys_are_in_the_tables_if_that_table_is_gone(warehouse: Path) -> None:
     async with sitting(warehouse, session=at(warehouse, "shop.ordrs")) as console:
-        await console.sees("There is no table shop.ordrs", "1 of 2")
+        await console.sees(about("no table shop.ordrs"), "1 of 2")
         await console.press("j", "enter")
         await console.sees("● orders", "1 of 5")
 
@@ -63,13 +64,13 @@ async def test_the_row_may_be_far_behind_the_first_page(many: Path) -> None:
 @pytest.mark.parametrize(
     ("start", "sentence", "open_"),
     [
-        ("shop.ordrs@3", "There is no table shop.ordrs: this is the first one", "● events"),
-        ("shop.orders:fix", "has no branch fix: this is main", "● orders"),
-        ("shop.orders@99", "this is the newest", "snapshot 5"),
+        ("shop.ordrs@3", about("no table shop.ordrs", "first"), "● events"),
+        ("shop.orders:fix", about("no branch fix", "main"), "● orders"),
+        ("shop.orders@99", about("newest"), "snapshot 5"),
     ],
 )
 async def test_the_nearest_place_is_open_where_the_one_asked_for_is_gone(
-    warehouse: Path, start: str, sentence: str, open_: str
+    warehouse: Path, start: str, sentence: Shown, open_: str
 ) -> None:
     async with sitting(warehouse, (140, 24), session=at(warehouse, start)) as console:
         await console.sees(sentence, open_)

@@ -13,6 +13,7 @@ from paimark.tui.session import Session
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 from paimark.tui.work.running_change import RunningChange
 from tests.tui.driving import Sitting, at_events, at_orders, sitting
+from tests.wording import about
 
 
 @pytest.fixture
@@ -41,20 +42,20 @@ async def test_a_context_is_opened_from_the_palette_with_what_the_command_line_s
     async with sitting(warehouse, session=Session(asked)) as console:
         await console.sees("● events")
         await choose(console, "gone")
-        await console.sees("There is no warehouse /nowhere")
+        await console.sees(about("no warehouse /nowhere"))
         await choose(console, "odd")
         await console.sees("option a")
         console.app.session.changes.append(cast(RunningChange, Writing()))
         await choose(console, "here")
-        await console.sees("create-tag shop.orders is being written: J lists it, switch when it is done")
+        await console.sees(about("create-tag shop.orders", "being written", "J"))
         await console.press("ctrl+z")
-        await console.sees("ctrl+z waits for its end")
+        await console.sees(about("ctrl+z", "waits"))
         console.app.session.changes.clear()
         with console.app.session.room.exports.writing(Path("/somewhere/rows.csv")):
             await choose(console, "here")
-            await console.sees("rows.csv is being written: switch when it is done")
+            await console.sees(about("rows.csv", "being written", "switch"))
             await console.press("ctrl+q")
-            await console.sees("A file is being written: ctrl+q again stops it and quits")
+            await console.sees(about("file", "being written", "ctrl+q"))
         await choose(console, "here")
         chosen = cast(Settings, console.app.next_settings)
     said = (chosen.context, chosen.start, chosen.read_only, chosen.spark_master)
@@ -66,9 +67,9 @@ async def test_another_warehouse_is_opened_by_its_address(warehouse: Path, confi
     async with sitting(warehouse, session=Session(asked)) as console:
         await console.sees("No databases")
         for typed, said in {
-            "open": "open PATH opens another warehouse",
-            "open /nowhere": "There is no warehouse /nowhere",
-            f"open {warehouse}/shop.nothing": "There is no table shop.nothing",
+            "open": about("open PATH", "warehouse"),
+            "open /nowhere": about("no warehouse /nowhere"),
+            f"open {warehouse}/shop.nothing": about("no table shop.nothing"),
         }.items():
             await console.press("colon")
             await console.type(typed)
@@ -98,7 +99,7 @@ async def test_the_mouse_is_off_until_it_is_switched_on(warehouse: Path) -> None
         assert driver is not None
         driver._mouse = False
         await console.press("M")
-        await console.sees("The mouse is on")
+        await console.sees(about("mouse", "is on"))
         assert driver._mouse
         grid = console.app.browse.snapshots.grid
         x, y = grid.region.offset
@@ -116,7 +117,7 @@ async def test_the_mouse_is_off_until_it_is_switched_on(warehouse: Path) -> None
         )
         await console.until(lambda: console.text.splitlines()[y] != first, "scroll")
         await console.press("escape", "M")
-        await console.sees("The mouse is off")
+        await console.sees(about("mouse", "is off"))
         assert not driver._mouse
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tests.tui.driving import at_events, at_orders
+from tests.wording import about
 
 _TIME = re.compile(r"\d\d:\d\d:\d\d")
 
@@ -22,7 +23,7 @@ async def test_the_width_of_the_tables_is_changed_and_remembered(warehouse: Path
         await console.until(lambda: tables.outer_size.width == 60)
         console.app.session.memory.save()
         await console.press("z", "}")
-        await console.sees("The tables are hidden")
+        await console.sees(about("tables", "hidden"))
     async with at_events(warehouse, (80, 24)) as console:
         # At most half of a narrow terminal.
         assert console.app.browse.tables.outer_size.width == 40

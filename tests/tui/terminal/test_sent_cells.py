@@ -237,7 +237,15 @@ async def sent_by(console: Sitting, monkeypatch: pytest.MonkeyPatch) -> list[str
 
 @pytest.mark.parametrize("repaints", [True, False])
 @pytest.mark.parametrize(
-    "sizes", [[(60, 20)], [(120, 30)], [(80, 24)], [(120, 30), (80, 24)], [(60, 20), (80, 24)]]
+    "sizes",
+    [
+        [(60, 20)],
+        [(120, 30), (80, 24)],
+        *(
+            pytest.param(sizes, marks=pytest.mark.long)
+            for sizes in ([(120, 30)], [(80, 24)], [(60, 20), (80, 24)])
+        ),
+    ],
 )
 async def test_a_window_that_changes_its_size_shows_everything(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[tuple[int, int]], repaints: bool

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.query.test_sql import below
+from tests.tui.driving import Shown, are_in
 
 PATIENCE = 240.0
 
@@ -42,9 +43,9 @@ class Tmux:
     def text(self) -> str:
         return self.run("capture-pane", "-p", "-t", "console")
 
-    def sees(self, *words: str) -> None:
+    def sees(self, *words: Shown) -> None:
         began = time.monotonic()
-        while not all(word in self.text for word in words):
+        while not are_in(self.text, words):
             assert time.monotonic() - began < PATIENCE, f"{words} did not come\n{self.text}"
             time.sleep(0.05)
 

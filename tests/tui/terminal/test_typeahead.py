@@ -32,6 +32,7 @@ from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engine
+from tests.wording import about
 
 
 class SlowSession(Session):
@@ -120,7 +121,7 @@ async def test_two_keys_in_a_field_and_at_its_plan(warehouse: Path) -> None:
 async def test_keys_for_rows_wait_until_the_rows_are_there(warehouse: Path, slow: SlowSession) -> None:
     async with waiting_for_orders(warehouse, slow) as console:
         await console.press("j", "j")
-        await console.sees("2 keys kept until the rows")
+        await console.sees(about("2 keys", "rows"))
         await console.press("t")
         await console.sees("3 keys kept until the rows")
         slow.may_go_on.set()
@@ -213,17 +214,17 @@ async def test_keys_for_rows_that_do_not_come_are_forgotten(warehouse: Path, slo
     """Else the second row's tag would be one of the newest."""
     async with waiting_for_orders(warehouse, slow) as console:
         await console.press("j", "t")
-        await console.sees("2 keys kept until the rows")
+        await console.sees(about("2 keys", "rows"))
         (warehouse / "shop.db/orders").rename(warehouse / "shop.db/elsewhere")
         slow.may_go_on.set()
-        await console.sees("There are no rows: 2 keys forgotten")
+        await console.sees(about("no rows", "2 keys"))
         assert console.app.screen is console.app.browse
 
 
 async def test_escape_and_any_other_key_forget_those_that_wait(warehouse: Path, slow: SlowSession) -> None:
     async with waiting_for_orders(warehouse, slow) as console:
         await console.press("j", "t")
-        await console.sees("2 keys kept until the rows")
+        await console.sees(about("2 keys", "rows"))
         await console.press("escape")
         await console.loses("kept until the rows")
         assert console.app.browse.snapshots.grid.has_focus
@@ -241,10 +242,10 @@ async def test_a_screen_that_opens_meanwhile_never_gets_the_keys_that_wait(
 ) -> None:
     async with waiting_for_orders(warehouse, slow) as console:
         await console.press("j", "t")
-        await console.sees("2 keys kept until the rows")
+        await console.sees(about("2 keys", "rows"))
         # As where its key came before these, and it took a while to open.
         await console.app.action_palette()
-        await console.sees("Go to, or do")
+        await console.opens(PaletteScreen)
         await console.type("s")
         slow.may_go_on.set()
         await console.type("ch")
@@ -266,9 +267,9 @@ async def test_leaving_from_the_palette_tells_of_text_that_would_be_lost(warehou
     async with at_events(warehouse) as console:
         await type_unsaved(console)
         await console.press("ctrl+p")
-        await console.sees("Go to, or do")
+        await console.opens(PaletteScreen)
         await console.press("ctrl+q")
-        await console.sees("1 query with text not saved or run", "ctrl+q again quits")
+        await console.sees(about("1 query", "not saved"), about("ctrl+q", "quits"))
 
 
 async def test_who_was_asked_whether_to_leave_and_stayed_is_asked_again(warehouse: Path) -> None:
@@ -288,7 +289,7 @@ async def test_a_key_typed_before_there_is_a_screen_waits_for_it(warehouse: Path
     session = Session(Settings(str(warehouse)))
     browse = Console(session, Opening(session), start_engine=False).browse
     for binding in ("tab.tags", "app.palette", "app.help", "act.tag", "tables.open", ""):
-        assert browse.waits_for(binding) == "the screen is there"
+        assert about("screen").search(browse.waits_for(binding))
     assert browse.waits_for("app.quit") == ""
     async with sitting(warehouse) as console:
         await console.sees("● events")
@@ -299,7 +300,7 @@ async def test_keys_wait_for_the_first_tables_too(warehouse: Path, slow: SlowSes
     slow.may_go_on.clear()
     async with at_events(warehouse, session=slow) as console:
         await console.press("l", "j", "t")
-        await console.sees("2 keys kept until the rows")
+        await console.sees(about("2 keys", "rows"))
         slow.may_go_on.set()
         await console.sees("create-tag · shop.events")
         await console.type("first")
@@ -362,7 +363,7 @@ async def test_the_footer_offers_no_key_that_types(warehouse: Path) -> None:
         assert ": actions" not in console.text
         assert console.text.index("^r run") < console.text.index("^e export")
         await console.press("ctrl+p")
-        await console.sees("Go to, or do")
+        await console.opens(PaletteScreen)
         await console.press("escape")
         await console.type(":")
         assert console.app.query_one(QueryPane).editor.text.endswith(":")
@@ -387,7 +388,7 @@ async def test_keys_after_a_difference_are_for_it_before_its_versions_are_looked
 ) -> None:
     async with at_orders(warehouse, session=with_engine(warehouse, engine)) as console:
         await console.burst("j", "D", "s")
-        await console.sees("Looking the two versions up", "1 key kept until the versions are looked up")
+        await console.sees(about("looking", "two versions"), about("1 key", "versions"))
         slow_versions.set()
         await console.sees("[6 ")
         editor, title = console.app.query_one(QueryPane).editor, "-- shop.orders: from snapshot.4 to main\n"
@@ -399,7 +400,7 @@ async def test_a_difference_that_is_left_while_its_versions_are_looked_up_leaves
 ) -> None:
     async with at_orders(warehouse) as console:
         await console.press("space", "j", "space", "D")
-        await console.sees("Looking the two versions up")
+        await console.sees(about("looking", "two versions"))
         await console.press("ctrl+c")
         await console.sees("✗ cancelled")
         await console.press("escape")
@@ -429,7 +430,7 @@ async def opening(warehouse: Path, path: Path, *behind: str) -> AsyncIterator[Si
         await console.press("6")
         await console.sees("SELECT *")
         await console.press("ctrl+f")
-        await console.sees("Open a .sql file")
+        await console.sees(about("open", ".sql file"))
         await console.burst(*str(path), "enter", *behind)
         yield console
 
@@ -438,7 +439,7 @@ async def test_text_typed_while_a_file_is_read_is_for_the_file(
     warehouse: Path, tmp_path: Path, slow_file: threading.Event
 ) -> None:
     async with opening(warehouse, tmp_path / "kept.sql", *"1 + ") as console:
-        await console.sees("4 keys kept until the file is read")
+        await console.sees(about("4 keys", "file"))
         slow_file.set()
         await console.sees("1 + 7")
 
@@ -447,7 +448,7 @@ async def test_a_file_that_is_never_read_holds_nobody(
     warehouse: Path, tmp_path: Path, slow_file: threading.Event
 ) -> None:
     async with opening(warehouse, tmp_path / "kept.sql", "x") as console:
-        await console.sees("1 key kept until the file is read")
+        await console.sees(about("1 key", "file"))
         # Forgotten, then to the tables.
         await console.press("escape", "escape", "4")
         await console.sees("[4 Tags]")
@@ -486,7 +487,7 @@ async def test_keys_after_a_time_are_for_the_commit_that_it_leads_to(
         await console.until(lambda: loaded.loaded is not None and loaded.loaded.fingerprint is not None)
         await console.press("G", "at")
         await console.burst(*"1 s ago", "enter", "t")
-        await console.sees("1 key kept until the rows are there")
+        await console.sees(about("1 key", "rows"))
         may_look.set()
         await console.sees("create-tag · shop.orders")
         await console.type("newest")

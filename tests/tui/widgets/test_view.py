@@ -15,6 +15,7 @@ from paimark.core.errors import Refused
 from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.widgets.grid.filters import RowFilter, plain_words, read_filter
 from paimark.tui.widgets.grid.view import SortOrder, arrange
+from tests.wording import about
 
 COLUMNS = [GridColumn("id", "number"), GridColumn("name"), GridColumn("any")]
 CELL = st.one_of(st.none(), st.integers(-5000, 5000), st.text("abAB ", max_size=4), st.booleans())
@@ -131,20 +132,22 @@ def test_a_condition_is_on_the_column_that_it_names(text: str, ids: list[int]) -
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("prise>1", "There is no column prise", "Did you mean price?"),
-        ("zzz=1", "There is no column zzz", "c lists the columns"),
-        ("price>dear", "price holds numbers, and dear is none", "like 10"),
-        ("customer_name>5", "customer name holds no numbers, so nothing is more than 5", "name~5"),
-        ("committed>yesterday", "committed holds times, and yesterday is none", "2026-05-01"),
-        ("day<soon", "day holds times", "2026-05-01"),
-        ("age<old", "age holds ages, and old is none", "age<2h"),
-        ("size>nan", "size holds numbers, and nan is none", "1.5 MB"),
+        ("prise>1", ("no column prise",), "price?"),
+        ("zzz=1", ("no column zzz",), "c lists"),
+        ("price>dear", ("price", "numbers", "dear"), "like 10"),
+        ("customer_name>5", ("customer name", "no numbers", "5"), "name~5"),
+        ("committed>yesterday", ("committed", "times", "yesterday"), "2026-05-01"),
+        ("day<soon", ("day", "times"), "2026-05-01"),
+        ("age<old", ("age", "ages", "old"), "age<2h"),
+        ("size>nan", ("size", "numbers", "nan"), "1.5 MB"),
     ],
 )
-def test_a_condition_that_can_not_be_answered_is_refused_in_words(text: str, message: str, hint: str) -> None:
+def test_a_condition_that_can_not_be_answered_is_refused_in_words(
+    text: str, message: tuple[str, ...], hint: str
+) -> None:
     with pytest.raises(Refused) as refused:
         read_filter(text, DATA, ORDERS, NOON)
-    assert message in refused.value.message
+    assert about(*message).search(refused.value.message)
     assert hint in refused.value.hint
 
 

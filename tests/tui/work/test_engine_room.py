@@ -9,6 +9,7 @@ import pytest
 from paimark.core.config import Settings
 from paimark.core.spark.client.client import EngineState
 from paimark.tui.work.engine_room import EngineRoom, engine_line
+from tests.wording import about
 
 
 class _Room(EngineRoom):
@@ -26,7 +27,7 @@ class _Room(EngineRoom):
 @pytest.mark.parametrize("state", get_args(EngineState))
 def test_spark_is_not_started_only_when_it_is_not(state: EngineState) -> None:
     line = "".join(text for text, _ in engine_line(_Room(state)))
-    assert ("Spark is not started" in line) == (state == "stopped")
+    assert bool(about("Spark", "not started").search(line)) == (state == "stopped")
 
 
 def test_a_busy_spark_is_busy() -> None:

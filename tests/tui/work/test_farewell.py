@@ -25,6 +25,9 @@ from tests.cli.query.test_sql import below
 from tests.storage.wrapped import Wrapped
 from tests.tui.driving import Sitting, at_events
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
+from tests.wording import about
+
+SILENT = "The store says no word"
 
 
 class Failing(Wrapped):
@@ -36,7 +39,7 @@ class Failing(Wrapped):
 
     def delete(self, path: str) -> None:
         if self.fails and "/tag/" in path:
-            raise Unavailable("The store does not answer")
+            raise Unavailable(SILENT)
         self.inner.delete(path)
 
 
@@ -68,17 +71,17 @@ async def test_a_change_that_failed_past_its_point_of_no_return_is_for_recover(w
         store.fails = True
         acting = context_on(warehouse, store)
         change = begin(console, lambda: acting, "delete-tag", name="v2")
-        assert end_of(change) == (
-            "delete-tag shop.orders was interrupted: The store does not answer. What was begun is half done. "
-            "Run `paimark recover shop.orders` to go on."
-        )
+        end = end_of(change)
+        assert about("delete-tag shop.orders", "interrupted", SILENT, "half done").search(end)
+        assert end.count("`paimark recover shop.orders`") == 1
         assert not planned(context_on(warehouse), "recover").empty
 
 
 def test_a_commit_that_got_no_answer_may_be_done() -> None:
     end = End(error=Unanswered("The engine ended", "Look at the rows."))
     said = last_words("compact shop.orders", "shop.orders", end)
-    assert said == "compact shop.orders failed: The engine ended. Look at the rows."
+    assert about("compact shop.orders", "failed", "The engine ended. Look at the rows.").search(said)
+    assert not about("nothing").search(said)
 
 
 async def test_a_change_that_was_refused_left_nothing_to_recover(warehouse: Path) -> None:
@@ -91,7 +94,7 @@ async def test_a_change_that_was_refused_left_nothing_to_recover(warehouse: Path
             return context
 
         end = end_of(begin(console, moved, "merge-branch", name="fix"))
-        assert end.startswith("merge-branch shop.orders failed, and nothing was changed: ")
+        assert about("merge-branch shop.orders", "failed", "nothing", "changed").search(end)
         assert "recover" not in end
 
 
@@ -99,12 +102,11 @@ async def test_a_change_whose_store_can_not_be_opened_had_not_begun(warehouse: P
     async with at_events(warehouse) as console:
 
         def failing() -> Context:
-            raise Unavailable("The store does not answer", "Try again.")
+            raise Unavailable(SILENT, "Try again.")
 
         end = end_of(begin(console, failing, "delete-tag", name="v2"))
-        assert end == (
-            "delete-tag shop.orders failed, and nothing was changed: The store does not answer. Try again."
-        )
+        assert about("delete-tag shop.orders", "failed", "nothing", f"{SILENT}. Try again.").search(end)
+        assert "recover" not in end
 
 
 async def test_what_others_left_is_not_this_changes(warehouse: Path) -> None:
@@ -124,7 +126,7 @@ async def test_what_others_left_is_not_this_changes(warehouse: Path) -> None:
             return session.context
 
         end = end_of(begin(console, another, "delete-tag", name="v2"))
-        assert end.startswith("delete-tag shop.orders failed, and nothing was changed: shop.orders has an ")
+        assert about("delete-tag shop.orders", "failed", "nothing", "shop.orders has").search(end)
 
 
 @pytest.fixture
@@ -156,7 +158,7 @@ def test_a_merge_that_waits_for_spark_is_stopped_and_says_so(
     else:
         pane = int(terminal.run("display-message", "-p", "-t", "console", "#{pane_pid}"))
         os.kill(min(below(pane)), signal.SIGTERM)
-    terminal.sees("merge-branch shop.orders was stopped: nothing was changed")
+    terminal.sees(about("merge-branch shop.orders", "stopped", "nothing"))
     assert not (warehouse / "shop.db/orders/branch/ACTION").exists()
     assert planned(context, "recover").empty
     done(context, "create-tag", name="free")

@@ -15,6 +15,7 @@ from paimark.tui.session import Session
 from paimark.tui.work.jobs import Job, Jobs
 from tests.tui.driving import at_orders, querying, run, with_engine
 from tests.tui.work.test_cancelling_changes import HeldStore
+from tests.wording import about
 
 
 def test_the_end_of_a_job_is_reported_once_and_only_if_nobody_watched_it() -> None:
@@ -52,11 +53,11 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
         await console.sees("● runs", "deleting")
         # Out of a filter first, as it says.
         await console.press("slash", *"nothing", "enter")
-        await console.sees("No row matches /nothing", "esc takes the filter away")
+        await console.sees(about("no row", "/nothing"), about("esc", "filter"))
         await console.press("escape")
         await console.sees("● runs", "deleting")
         await console.press("x")
-        await console.sees("It is past its point of no return")
+        await console.sees(about("past", "no return"))
         session.jobs.end(held, "a deletion: done", "good")
         rung.clear()
         await console.press("escape", "j", "s")

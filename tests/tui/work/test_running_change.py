@@ -20,6 +20,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, planning_merge, with_engine
+from tests.wording import about
 
 
 def orders(*rows: tuple[int, str, float]) -> pa.Table:
@@ -78,7 +79,7 @@ async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: P
             await console.press("escape")
             await console.sees("goes on: J finds it again", "[3 Branches", "1 job: J")
             await console.press("ctrl+q")
-            await console.sees("A change is being written")
+            await console.sees(about("change", "being written"))
             await console.press("colon")
             await console.type("merge-branch shop.orders")
             await console.sees("running, ")
@@ -128,7 +129,7 @@ def test_a_warm_spark_is_ended_only_by_who_was_told() -> None:
     assert "".join(text for text, _ in caller.cancel_line) == "cancelling  4 s"
     assert room.asked == ["cancel"]
     now += 3
-    assert "ctrl+c again ends Spark, and its temporary views" in caller.cancel_line[-1][0]
+    assert about("ctrl+c", "ends Spark", "temporary views").search(caller.cancel_line[-1][0])
     caller.press_cancel(room)
     caller.press_cancel(room)
     assert room.asked == ["cancel", "kill"]

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from paimark.core.spark.engine.planned.plans import read_uses
 from paimark.core.travel.parse.statement import SqlRefused, TableUse
 from tests.packaging.test_readme import CHECKOUT
+from tests.wording import about
 
 NOW = 1_780_000_000_000
 Read = Callable[[str], tuple[TableUse, ...]]
@@ -148,36 +149,36 @@ def test_a_view_has_the_tables_of_its_text(spark_of_library: SparkSession, read:
 
 
 REFUSED: list[tuple[str, str | None, str]] = [
-    ("SELECT * FROM t FOR SYSTEM_TIME FROM 1 TO 2", "FOR", "FOR SYSTEM_TIME FROM is a period"),
-    ("SELECT * FROM t FOR SYSTEM_TIME BETWEEN 1 AND 2", "FOR", "FOR SYSTEM_TIME BETWEEN is a period"),
-    ("SELECT * FROM t FOR SYSTEM_TIME CONTAINED IN (1, 2)", "FOR", "is a period"),
-    ("SELECT * FROM t FOR VERSION BETWEEN 1 AND 2", "FOR", "is a period"),
+    ("SELECT * FROM t FOR SYSTEM_TIME FROM 1 TO 2", "FOR", "SYSTEM_TIME FROM period"),
+    ("SELECT * FROM t FOR SYSTEM_TIME BETWEEN 1 AND 2", "FOR", "SYSTEM_TIME BETWEEN period"),
+    ("SELECT * FROM t FOR SYSTEM_TIME CONTAINED IN (1, 2)", "FOR", "period"),
+    ("SELECT * FROM t FOR VERSION BETWEEN 1 AND 2", "FOR", "period"),
     (
         "SELECT * FROM o JOIN t FOR SYSTEM_TIME AS OF o.proctime ON 1 = 1",
         "o.proctime",
-        "FOR SYSTEM_TIME AS OF o.proctime names a column: that is a temporal join, not time travel",
+        "o.proctime column temporal join",
     ),
-    ("SELECT * FROM t TIMESTAMP AS OF", None, "The time after TIMESTAMP AS OF is missing"),
-    ("SELECT * FROM (SELECT * FROM t TIMESTAMP AS OF)", ")", "is missing or unfinished"),
-    ("SELECT * FROM t TIMESTAMP AS OF WHERE x = 1", "WHERE", "is missing or unfinished"),
-    ("SELECT * FROM t TIMESTAMP AS OF now() - WHERE x", "WHERE", "is missing or unfinished"),
-    ("SELECT * FROM t TIMESTAMP AS OF now() - WHERE x = 1", "WHERE", "is missing or unfinished"),
-    ("SELECT * FROM t VERSION AS OF", None, "The version after VERSION AS OF is missing"),
-    ("SELECT * FROM t VERSION AS OF v2", "v2", "must be a number or a name in quotes"),
-    ("SELECT * FROM t VERSION AS OF -1", "-1", "must be a number or a name in quotes"),
-    ("SELECT * FROM t VERSION AS OF 1.5", "1.5", "must be a number or a name in quotes"),
-    ("SELECT * FROM t VERSION AS OF 1 + 1", "+", "must be one number or name, not an expression"),
-    ("SELECT * FROM t FOR SYSTEM_TIME", "FOR", "FOR SYSTEM_TIME must be followed by AS OF"),
-    ("SELECT * FROM t AS OF '2026-05-01'", "'2026", "AS OF alone must be followed by TIMESTAMP"),
-    ("SELECT * FROM t AS OF VERSION 5", "VERSION", "AS OF alone must be followed by TIMESTAMP"),
-    ("SELECT * FROM t o VERSION AS OF 5", "VERSION", "comes before the alias"),
-    ("SELECT * FROM t AS o FOR VERSION AS OF 5", "FOR", "comes before the alias"),
-    ("SELECT * FROM t VERSION AS OF 5 TIMESTAMP AS OF now()", "TIMESTAMP", "one time-travel clause"),
-    ("SELECT * FROM (SELECT 1) VERSION AS OF 5", "VERSION", "Only a table has past states"),
-    ("SELECT * FROM range(5) VERSION AS OF 5", "VERSION", "Only a table has past states"),
-    ("WITH c AS (SELECT 1) SELECT * FROM c VERSION AS OF 5", "VERSION", "a query named by WITH"),
-    ("INSERT INTO t VERSION AS OF 5 SELECT 1", "VERSION", "the past can't be changed"),
-    ("DELETE FROM t FOR VERSION AS OF 5", "FOR", "the past can't be changed"),
+    ("SELECT * FROM t TIMESTAMP AS OF", None, "time TIMESTAMP missing"),
+    ("SELECT * FROM (SELECT * FROM t TIMESTAMP AS OF)", ")", "unfinished"),
+    ("SELECT * FROM t TIMESTAMP AS OF WHERE x = 1", "WHERE", "unfinished"),
+    ("SELECT * FROM t TIMESTAMP AS OF now() - WHERE x", "WHERE", "unfinished"),
+    ("SELECT * FROM t TIMESTAMP AS OF now() - WHERE x = 1", "WHERE", "unfinished"),
+    ("SELECT * FROM t VERSION AS OF", None, "version missing"),
+    ("SELECT * FROM t VERSION AS OF v2", "v2", "number name quotes"),
+    ("SELECT * FROM t VERSION AS OF -1", "-1", "number name quotes"),
+    ("SELECT * FROM t VERSION AS OF 1.5", "1.5", "number name quotes"),
+    ("SELECT * FROM t VERSION AS OF 1 + 1", "+", "number name expression"),
+    ("SELECT * FROM t FOR SYSTEM_TIME", "FOR", "SYSTEM_TIME AS OF"),
+    ("SELECT * FROM t AS OF '2026-05-01'", "'2026", "AS OF alone TIMESTAMP"),
+    ("SELECT * FROM t AS OF VERSION 5", "VERSION", "AS OF alone TIMESTAMP"),
+    ("SELECT * FROM t o VERSION AS OF 5", "VERSION", "before alias"),
+    ("SELECT * FROM t AS o FOR VERSION AS OF 5", "FOR", "before alias"),
+    ("SELECT * FROM t VERSION AS OF 5 TIMESTAMP AS OF now()", "TIMESTAMP", "one time-travel"),
+    ("SELECT * FROM (SELECT 1) VERSION AS OF 5", "VERSION", "only table past"),
+    ("SELECT * FROM range(5) VERSION AS OF 5", "VERSION", "only table past"),
+    ("WITH c AS (SELECT 1) SELECT * FROM c VERSION AS OF 5", "VERSION", "query WITH"),
+    ("INSERT INTO t VERSION AS OF 5 SELECT 1", "VERSION", "past change*"),
+    ("DELETE FROM t FOR VERSION AS OF 5", "FOR", "past change*"),
 ]
 
 
@@ -185,7 +186,7 @@ def test_what_is_not_time_travel_is_refused_where_it_stands(read: Read) -> None:
     for sql, at, sentence in REFUSED:
         with pytest.raises(SqlRefused) as refused:
             read(sql)
-        assert sentence in refused.value.message, sql
+        assert about(*sentence.split()).search(refused.value.message), sql
         assert refused.value.position == (len(sql) if at is None else sql.rindex(at)), sql
         assert refused.value.hint, sql
 
@@ -252,72 +253,72 @@ OPTIONS_REFUSED: list[tuple[str, str | int, str]] = [
     (
         "SELECT * FROM t /*+ OPTIONS('scan.mode' = 'latest') */",
         "'scan.mode'",
-        "The option scan.mode is not",
+        "option scan.mode",
     ),
-    ("SELECT * FROM t /*+ OPTIONS('branch'='b') */", "'branch'", "The option branch is not obeyed here"),
-    ("SELECT * FROM t /*+ OPTIONS('scan.snapshot-id'='1', 'x'='y') */", "'x'", "The option x is not"),
+    ("SELECT * FROM t /*+ OPTIONS('branch'='b') */", "'branch'", "option branch"),
+    ("SELECT * FROM t /*+ OPTIONS('scan.snapshot-id'='1', 'x'='y') */", "'x'", "option x"),
     ("SELECT * FROM t /*+ OPTIONS('scan.version'='1', 'scan.tag-name'='y') */", "'scan.tag", "each name"),
-    ("SELECT * FROM t /*+ OPTIONS('scan.timestamp-millis'='x') */", "'x'", "a number of milliseconds"),
-    ("SELECT * FROM t /*+ OPTIONS('scan.timestamp' = 5) */", "5", "scan.timestamp is a text"),
-    ("SELECT * FROM t /*+ OPTIONS() */", ") */", "Options are pairs of names and values"),
-    ("SELECT * FROM t /*+ OPTIONS('scan.version') */", ") */", "Options are pairs of names and values"),
+    ("SELECT * FROM t /*+ OPTIONS('scan.timestamp-millis'='x') */", "'x'", "number milliseconds"),
+    ("SELECT * FROM t /*+ OPTIONS('scan.timestamp' = 5) */", "5", "scan.timestamp text"),
+    ("SELECT * FROM t /*+ OPTIONS() */", ") */", "pairs names values"),
+    ("SELECT * FROM t /*+ OPTIONS('scan.version') */", ") */", "pairs names values"),
     (
         "SELECT * FROM t /*+ OPTIONS('scan.version'='1') */ VERSION AS OF 5",
         "VERSION",
-        "one time-travel clause",
+        "one time-travel",
     ),
     (
         "SELECT * FROM t VERSION AS OF 5 /*+ OPTIONS('scan.version'='1') */",
         "/*+",
-        "one time-travel clause",
+        "one time-travel",
     ),
-    ("SELECT * FROM t VERSION AS OF 5 WITH ('scan.version'='1')", "WITH", "one time-travel clause"),
-    ("SELECT /*+ OPTIONS('scan.version','1') */ * FROM t VERSION AS OF 5", "/*+", "beside a time-travel"),
+    ("SELECT * FROM t VERSION AS OF 5 WITH ('scan.version'='1')", "WITH", "one time-travel"),
+    ("SELECT /*+ OPTIONS('scan.version','1') */ * FROM t VERSION AS OF 5", "/*+", "beside time-travel"),
     (
         "SELECT /*+ OPTIONS('scan.version','1') */ * FROM t /*+ OPTIONS('scan.version'='1') */",
         7,
-        "beside a",
+        "beside",
     ),
-    ("SELECT /*+ OPTIONS('scan.version','1') */ * FROM t JOIN u", "/*+", "where it reads one table"),
+    ("SELECT /*+ OPTIONS('scan.version','1') */ * FROM t JOIN u", "/*+", "one table"),
     (
         "SELECT /*+ OPTIONS('scan.version','1') */ * FROM (SELECT * FROM t)",
         "/*+",
-        "where it reads one table",
+        "one table",
     ),
     (
         "WITH c AS (SELECT * FROM t) SELECT /*+ OPTIONS('scan.version','1') */ * FROM c",
         "/*+",
-        "reads one table",
+        "one table",
     ),
-    ("SELECT /*+ OPTIONS('scan.version','1') */ 1", "/*+", "where it reads one table"),
+    ("SELECT /*+ OPTIONS('scan.version','1') */ 1", "/*+", "one table"),
     (
         "SELECT /*+ OPTIONS('dynamic','1') */ * FROM t",
         "'dynamic'",
-        "The option dynamic is not obeyed here",
+        "option dynamic",
     ),
-    ("SELECT /*+ OPTIONS(t, 'scan.version', '1') */ * FROM t", ") */", "Options are pairs"),
+    ("SELECT /*+ OPTIONS(t, 'scan.version', '1') */ * FROM t", ") */", "pairs names values"),
     (
         "SELECT /*+ BROADCAST(t), OPTIONS('scan.version','1') */ * FROM t",
         "/*+",
-        "OPTIONS is not obeyed here",
+        "OPTIONS not",
     ),
-    ("SELECT * FROM t o /*+ OPTIONS('scan.version'='1') */", "/*+", "OPTIONS is not obeyed here"),
-    ("SELECT * FROM (SELECT 1) /*+ OPTIONS('scan.version'='1') */", "/*+", "OPTIONS is not obeyed here"),
+    ("SELECT * FROM t o /*+ OPTIONS('scan.version'='1') */", "/*+", "OPTIONS not"),
+    ("SELECT * FROM (SELECT 1) /*+ OPTIONS('scan.version'='1') */", "/*+", "OPTIONS not"),
     (
         "WITH c AS (SELECT 1) SELECT * FROM c /*+ OPTIONS('scan.version'='1') */",
         "/*+",
-        "a query named by WITH",
+        "query WITH",
     ),
     (
         "INSERT INTO t /*+ OPTIONS('sink.parallelism'='2') */ SELECT 1",
         "'sink",
-        "The option sink.parallelism",
+        "option sink.parallelism",
     ),
-    ("INSERT INTO t /*+ OPTIONS('scan.version'='2') */ SELECT 1", "/*+", "the past can't be changed"),
-    ("INSERT /*+ OPTIONS('a'='b') */ INTO t SELECT 1", "'a'", "The option a is not obeyed here"),
-    ("UPDATE t /*+ OPTIONS('a'='b') */ SET a = 1", "'a'", "The option a is not obeyed here"),
-    ("CREATE TEMPORARY VIEW v AS SELECT * FROM t /*+ OPTIONS('a'='b') */", "'a'", "The option a is not"),
-    ("SELECT * FROM u, t WITH (branch = b)", "branch", "The option branch is not obeyed here"),
+    ("INSERT INTO t /*+ OPTIONS('scan.version'='2') */ SELECT 1", "/*+", "past change*"),
+    ("INSERT /*+ OPTIONS('a'='b') */ INTO t SELECT 1", "'a'", "option a"),
+    ("UPDATE t /*+ OPTIONS('a'='b') */ SET a = 1", "'a'", "option a"),
+    ("CREATE TEMPORARY VIEW v AS SELECT * FROM t /*+ OPTIONS('a'='b') */", "'a'", "option a"),
+    ("SELECT * FROM u, t WITH (branch = b)", "branch", "option branch"),
 ]
 
 
@@ -325,7 +326,7 @@ def test_all_other_options_are_refused_where_they_stand(read: Read) -> None:
     for sql, at, sentence in OPTIONS_REFUSED:
         with pytest.raises(SqlRefused) as refused:
             read(sql)
-        assert sentence in refused.value.message, sql
+        assert about(*sentence.split()).search(refused.value.message), sql
         assert refused.value.position == (at if isinstance(at, int) else sql.rindex(at)), sql
         assert refused.value.hint, sql
 

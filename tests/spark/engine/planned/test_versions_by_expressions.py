@@ -10,6 +10,7 @@ import pytest
 from paimark.core.spark.client.client import Engine
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, in_zone
+from tests.wording import about
 
 
 @pytest.fixture(scope="module")
@@ -63,12 +64,12 @@ def test_expressions_without_columns_are_times(engine: Engine, at: dt.datetime) 
 @pytest.mark.parametrize(
     ("expression", "words", "at"),
     [
-        ("timestampadd(DAY, -1, proctime)", "proctime names a column: that is a temporal join", "proctime"),
-        ("nvl(NULL, NULL)", "is NULL", "nvl"),
-        ("NULL", "is NULL", "NULL"),
-        ("timestamp_seconds(rand())", "another each time", "timestamp_seconds"),
+        ("timestampadd(DAY, -1, proctime)", "proctime column temporal join", "proctime"),
+        ("nvl(NULL, NULL)", "NULL", "nvl"),
+        ("NULL", "NULL", "NULL"),
+        ("timestamp_seconds(rand())", "another", "timestamp_seconds"),
         ("nix(1)", "nix", "nix"),
-        ("to_timestamp('x', 'yyyy')", "could not be parsed", ""),
+        ("to_timestamp('x', 'yyyy')", "not parsed", ""),
         ("now() - now()", "INTERVAL", ""),
     ],
 )
@@ -77,6 +78,6 @@ def test_what_is_no_constant_is_refused_at_its_place(
 ) -> None:
     sql = f"SELECT 1,\n * FROM shop.orders TIMESTAMP AS OF {expression} o"
     failure = ask(engine, sql).failure
-    assert words in failure.message, failure
+    assert about(*words.split()).search(failure.message), failure
     if at:
         assert failure.position == sql.index(at)

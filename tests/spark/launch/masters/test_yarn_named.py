@@ -10,6 +10,7 @@ import pytest
 
 from paimark.core.errors import Unavailable
 from paimark.core.spark.launch.masters import managers, require_master
+from tests.wording import about
 
 RM = "yarn.resourcemanager."
 TWO = {"ha.enabled": "true", "ha.rm-ids": "a,b"}
@@ -25,9 +26,9 @@ def site(directory: Path, settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def test_yarn_needs_its_configuration(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="YARN's configuration is not known"):
+    with pytest.raises(Unavailable, match=about("YARN's configuration", "not known")):
         require_master("yarn", {}, {})
-    with pytest.raises(Unavailable, match=r"^YARN_CONF_DIR=/nope is no directory$"):
+    with pytest.raises(Unavailable, match=about("YARN_CONF_DIR=/nope", "no directory")):
         require_master("yarn", {}, {"YARN_CONF_DIR": "/nope"})
     with pytest.raises(Unavailable, match=rf"^HADOOP_CONF_DIR={tmp_path} has no yarn-site\.xml$"):
         require_master("yarn", {}, {"HADOOP_CONF_DIR": str(tmp_path)})
@@ -39,10 +40,10 @@ def test_hadoop_may_have_several_directories(tmp_path: Path) -> None:
         place = f"127.0.0.1:{server.getsockname()[1]}"
         [directory] = site(tmp_path, {f"{RM}address": place}).values()
         require_master("yarn", {}, {"HADOOP_CONF_DIR": f"/nope:{directory}"})
-    with pytest.raises(Unavailable, match=rf"^There is no ResourceManager of YARN at {place} \("):
+    with pytest.raises(Unavailable, match=about("no ResourceManager", place)):
         require_master("yarn", {}, {"HADOOP_CONF_DIR": f"/nope:{directory}"})
     (tmp_path / "yarn-site.xml").unlink()
-    with pytest.raises(Unavailable, match=rf"^HADOOP_CONF_DIR=/nope:{directory} has no yarn-site\.xml$"):
+    with pytest.raises(Unavailable, match=about(f"HADOOP_CONF_DIR=/nope:{directory}", "no yarn-site.xml")):
         require_master("yarn", {}, {"HADOOP_CONF_DIR": f"/nope:{directory}"})
 
 
@@ -56,7 +57,7 @@ def test_a_resource_manager_that_is_not_there_is_named(tmp_path: Path) -> None:
         require_master("yarn", by_spark, {"HADOOP_CONF_DIR": "/nope"})
         either = {f"{RM}ha.enabled": "true", f"{RM}ha.rm-ids": "a, b", f"{RM}address.a": "127.0.0.1:1"}
         require_master("yarn", {}, site(tmp_path, either | {f"{RM}address.b": place}))
-    with pytest.raises(Unavailable, match=rf"^There is no ResourceManager of YARN at {place} \(") as told:
+    with pytest.raises(Unavailable, match=about("no ResourceManager", place)) as told:
         require_master("yarn", {}, site(tmp_path, {f"{RM}address": place}))
     assert "HADOOP_CONF_DIR" in told.value.hint
     (tmp_path / "core-site.xml").write_text(

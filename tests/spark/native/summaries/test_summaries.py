@@ -114,6 +114,7 @@ def test_metadata_answer_as_reading_does(engine: Engine, table: str) -> None:
         assert in_order(answer.rows) == in_order(other.rows), sql
 
 
+@pytest.mark.long
 def test_what_metadata_do_not_say_is_read(engine: Engine, table: str) -> None:
     for sql in READ:
         explained = ask(engine, f"EXPLAIN {sql}".format(t=table)).explained
