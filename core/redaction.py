@@ -42,7 +42,9 @@ def redacted(text: str) -> str:
         text = text.replace(secret, HIDDEN)
     if "@" in text:
         text = re.sub(_OWNER, f"://{HIDDEN}@", re.sub(_WEB_OWNER, rf"\1://{HIDDEN}@", text))
-    return re.sub(_PARAMETER, rf"\1{HIDDEN}", re.sub(_QUERY, rf"\1{HIDDEN}", text))
+    if "=" in text:
+        text = re.sub(_PARAMETER, rf"\1{HIDDEN}", re.sub(_QUERY, rf"\1{HIDDEN}", text))
+    return text
 
 
 def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:

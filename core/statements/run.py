@@ -272,7 +272,13 @@ def _run_action(
     yield Columns(tuple(columns), tuple(columns.values()))
     if shown:
         yield cells_batch(columns, shown)
-    yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
+    if outcome.falls_short:
+        # A script must not go on as if all were done.
+        yield Failed(
+            message, "Others committed meanwhile, and it did less than was planned: look at it first."
+        )
+    else:
+        yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
 
 
 def _nothing_to_do(files: Files, called: ActionCall) -> str:

@@ -196,3 +196,73 @@ def require_small(size: int) -> None:
     """Raises `NotMetadata` for a file of this size in bytes."""
     if size > MOST_BYTES:
         raise NotMetadata(f"has {size} bytes: no metadata is as large")
+
+
+class Fenced:
+    """Implements `Files`. `require` is called before each write, and raises if there must be none any more.
+
+    A move of a directory is not asked about: whoever makes one looks before and after it.
+    """
+
+    def __init__(self, inner: Files, require: Callable[[], None]) -> None:
+        self.inner = inner
+        self._require = require
+
+    @property
+    def uri(self) -> str:
+        return self.inner.uri
+
+    def entries(self, directory: str) -> list[DirectoryEntry]:
+        return self.inner.entries(directory)
+
+    def names(self, directory: str) -> list[str]:
+        return self.inner.names(directory)
+
+    def etags(self, directory: str) -> dict[str, str | None]:
+        return self.inner.etags(directory)
+
+    def read(self, path: str) -> bytes:
+        return self.inner.read(path)
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        return self.inner.read_many(paths)
+
+    def exists(self, path: str) -> bool:
+        return self.inner.exists(path)
+
+    def size(self, path: str) -> int | None:
+        return self.inner.size(path)
+
+    def links(self, directories: Iterable[str]) -> list[str]:
+        return self.inner.links(directories)
+
+    def create(self, path: str, data: bytes) -> bool:
+        self._require()
+        return self.inner.create(path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self._require()
+        self.inner.replace(path, data)
+
+    def delete(self, path: str) -> None:
+        self._require()
+        self.inner.delete(path)
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        self._require()
+        self.inner.delete_own(path, is_own)
+
+    def prune(self, directory: str) -> None:
+        self._require()
+        self.inner.prune(directory)
+
+    def make_directory(self, directory: str) -> None:
+        self._require()
+        self.inner.make_directory(directory)
+
+    def move(self, directory: str, to: str) -> None:
+        self.inner.move(directory, to)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        self._require()
+        self.inner.copy(path, to, size)

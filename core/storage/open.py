@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paimark.core.errors import UsageError
 from paimark.core.redaction import keep_secrets
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Fenced, Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.storage.option_values import require_options
 
@@ -83,4 +83,5 @@ def _remote(files: Files) -> RemoteFiles | None:
         return None
     from paimark.core.storage.remote import RemoteFiles
 
-    return files if isinstance(files, RemoteFiles) else None
+    inner = files.inner if isinstance(files, Fenced) else files
+    return inner if isinstance(inner, RemoteFiles) else None

@@ -212,6 +212,7 @@ class DeleteBranch(Change[DeleteBranchState]):
             },
             before=f"branch {name}",
             after=f"branch {name}" if self._stays else f"no branch {name}",
+            falls_short=bool(self._stays),
         )
 
     def prospect(self, hold: Hold) -> Item:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from typing import Any, cast
 
 import msgspec
@@ -48,6 +49,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         work = Work(context, table, plan, token, context.user, started, progress)
         change = read_again_if_moved(lambda: kind.begin(work))
         hold = journal.take(context, table, plan, token, plan.kind, msgspec.to_builtins(change.state))
+        change.work = replace(work, context=hold.context)
         try:
             _commit(change, hold)
         except TakenOver:

@@ -224,6 +224,7 @@ class ExpireSnapshots(Change[ExpireState]):
             result=_result(plan, state.count, removed),
             before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
             after=f"from {state.end}",
+            falls_short=self._is_over,
         )
 
     def _nothing_more(self) -> str:

@@ -225,6 +225,7 @@ class ResetConsumer(Change[ResetState]):
             },
             before=f"consumer {state.name} at {before}" if before else f"no consumer {state.name}",
             after=f"consumer {state.name} at {state.to}" if state.to else f"no consumer {state.name}",
+            falls_short=bool(self._stays),
         )
 
     def prospect(self, hold: Hold) -> Item:

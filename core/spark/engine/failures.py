@@ -32,6 +32,7 @@ _LONGEST = 600
 _NO_WAY = re.compile(r"No way to hand in rows at (\S+) \((.*?)\)(?:\n|$)")
 _TOO_DEEP = "java.lang.StackOverflowError"
 _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
+_LACKS_CLASS = "Spark's Java has no class"
 _DISK_FULL = "No space left on device"
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
 # The error of Hadoop 3.4 on Java 24 and newer. Paimon tables don't need that call.
@@ -114,6 +115,11 @@ def sentences(text: str) -> tuple[str, str]:
     """The first sentence of Spark's message, and the rest as the hint."""
     if known := _of_the_machines(text):
         return known
+    if text.startswith(_LACKS_CLASS):
+        return (
+            text,
+            "A table option needs it, as its compression may: --spark-conf spark.jars=FILE brings it.",
+        )
     if _TOO_DEEP in text:
         return (
             "The statement has too many parts within each other for Spark",
@@ -191,7 +197,9 @@ def _causes(java: Any) -> str:
 
 def _text(error: Exception, java: Any) -> str:
     if java is not None:
-        return str(java.getMessage() or java.toString())
+        told = str(java.getMessage() or java.toString())
+        # Its message is only a name.
+        return f"{_LACKS_CLASS} {told}" if _is_a(java, "java.lang.ClassNotFoundException") else told
     return str(getattr(error, "_desc", "") or error)
 
 

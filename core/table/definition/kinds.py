@@ -286,6 +286,12 @@ KINDS: tuple[TableKind, ...] = (
         "has manifests that only Paimon reads: Paimark reads those in Avro",
         compacts=True,
     ),
+    _refused(
+        "Iceberg metadata in Hive",
+        "`metadata.iceberg.storage` = `hive-catalog`",
+        signs.has("metadata.iceberg.storage", "hive-catalog"),
+        "tells a Hive metastore of each commit, which only a catalog of Hive reaches",
+    ),
     TableKind(
         "commits that check those of others",
         "`commit.strict-mode.last-safe-snapshot`",

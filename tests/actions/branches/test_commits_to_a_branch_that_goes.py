@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.roots.barrier import close_before_removal
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed
+from paimark.core.statements.run import CallMode, run_statement
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.verify import verify
@@ -50,10 +55,24 @@ def test_a_commit_right_after_the_decision_keeps_the_branch(with_branch: Context
     )
     outcome = done(context_on(warehouse, meanwhile), ACTION, name="fix")
     assert about("branch fix", "shop.orders", "stays", "snapshot 5").search(outcome.message)
-    assert outcome.result["freed_files"] == 0
+    assert outcome.result["freed_files"] == 0 and outcome.falls_short
     assert str(outcome.result["stays"]).startswith("snapshot 5 by ")
     assert [row["order_id"] for row in rows_of(with_branch, FIX)][-3:] == [100, 101, 102]
     assert planned(with_branch, "recover").empty and verify(with_branch, ORDERS).problems == ()
+
+
+def test_a_call_that_others_cut_short_ends_a_script(
+    with_branch: Context, warehouse: Path, tmp_path: Path
+) -> None:
+    meanwhile = Meanwhile(
+        with_branch.files, _COMMITTED, lambda: add(with_branch, "shop.orders$branch_fix", 102)
+    )
+    engine = Engine(Settings(str(warehouse)), tmp_path / "engine.log")
+    context = replace(context_on(warehouse, meanwhile), engine=lambda: engine)
+    agreed = CallMode(agree=lambda action, plan: None)
+    *_, end = run_statement(context, "CALL sys.delete_branch('shop.orders', 'fix')", call=agreed)
+    assert isinstance(end, Failed) and about("branch fix", "stays").search(end.message)
+    assert engine.state == "stopped"
 
 
 def test_a_job_fails_once_the_deletion_has_begun(with_branch: Context, warehouse: Path) -> None:

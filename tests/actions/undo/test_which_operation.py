@@ -34,7 +34,7 @@ def test_a_plan_is_refused_once_it_is_no_longer_the_last_change(context: Context
     done(context, "create-tag", name="first", snapshot=4)
     plan = planned(context, "undo")
     done(context, "create-tag", name="second", snapshot=4)
-    with pytest.raises(Refused, match="create-tag by now, and this plan takes back an earlier one"):
+    with pytest.raises(Refused, match=about("create-tag", "by now", "earlier")):
         applied(context, plan)
     applied(context, planned(context, "undo"))
     assert applied(context, plan).message.startswith("Deleted tag first")

@@ -141,6 +141,12 @@ def test_manifests_of_paimon_0_9(tmp_path: Path, judge: Judge) -> None:
     assert rows(scan_of(tmp_path)) == [{"k": 1}]
 
 
+def test_manifests_in_a_compression_that_only_java_knows_by_that_name(tmp_path: Path, judge: Judge) -> None:
+    judge.create(tmp_path, "d.t", {"k": "INT"}, options={"manifest.compression": "zstandard"})
+    judge.put(tmp_path, "d.t", [("+I", [1])])
+    assert rows(scan_of(tmp_path)) == [{"k": 1}]
+
+
 def make(warehouse: Path, file_format: str, kind: pa.DataType, values: list[Any]) -> None:
     schema = pa.schema([("k", pa.int32()), ("v", kind)])
     create_table(warehouse, "d.t", schema, options={"bucket": "-1", "file.format": file_format})

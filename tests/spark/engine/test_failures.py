@@ -70,6 +70,11 @@ _LOST = (
             about("spark.local.dir", "SPARK_LOCAL_DIRS"),
         ),
         ("Job 3 cancelled because SparkContext was shut down", about("cluster ended"), about("logs")),
+        (
+            "Spark's Java has no class org.apache.hadoop.io.compress.BrotliCodec",
+            about("no class", "org.apache.hadoop.io.compress.BrotliCodec"),
+            about("compression", "--spark-conf spark.jars=FILE"),
+        ),
         ("", about("Spark", "failed"), about()),
     ],
 )

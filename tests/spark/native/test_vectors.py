@@ -215,7 +215,7 @@ def test_a_vector_that_is_broken_is_told(tmp_path: Path, judge: Judge) -> None:
     refused("no deletion vector", Vector(str(path), told.offset + 1, told.length))
     refused(f"{path.name} read", Vector(str(path), told.offset + 4096, told.length))
     refused("no deletion vector", Vector(str(path), told.offset, told.length + 1))
-    refused(path.name, Vector(str(path) + "x", told.offset, told.length))
+    refused(f"{path.name}x", Vector(f"{path}x", told.offset, told.length))
     whole = path.read_bytes()
     for place in range(told.offset + 4, len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])

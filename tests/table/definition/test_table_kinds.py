@@ -95,6 +95,8 @@ def is_written(table: TableSchema) -> bool:
         ({"manifest.format": "avro"}, True),
         ({"manifest.format": "ORC"}, False),
         ({"commit.callbacks": "x.Y"}, True),
+        ({"metadata.iceberg.storage": "Hive-Catalog"}, False),
+        ({"metadata.iceberg.storage": "hadoop-catalog"}, True),
         ({"commit.strict-mode.last-safe-snapshot": "4"}, True),
         ({"query-auth.enabled": "true"}, False),
         ({"type": "table"}, True),

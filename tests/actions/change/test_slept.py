@@ -1,0 +1,129 @@
+"""A process that slept between two writes, and was taken for dead meanwhile, writes nothing more."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimark.core.actions.change import driver, journal
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.verify import verify
+from tests.actions.acting import ORDERS, contents, context_on, done, undoable
+from tests.actions.taking_over import branched
+from tests.storage.wrapped import Wrapped
+
+Prepare = Callable[[Context], object]
+
+
+class Sleeps(Wrapped):
+    """A store that does a deed after the given write, the first being 1."""
+
+    def __init__(self, inner: Files, after: int, deed: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self.writes, self._after, self._deed = 0, after, deed
+
+    def create(self, path: str, data: bytes) -> bool:
+        is_created = self.inner.create(path, data)
+        self._written()
+        return is_created
+
+    def replace(self, path: str, data: bytes) -> None:
+        self.inner.replace(path, data)
+        self._written()
+
+    def delete(self, path: str) -> None:
+        self.inner.delete(path)
+        self._written()
+
+    def _written(self) -> None:
+        self.writes += 1
+        if self.writes == self._after:
+            self._deed()
+
+
+def taken_over(context: Context) -> bool:
+    """Another machine ends the change, and takes it back if it was made. False if it had ended."""
+    if (begun := journal.current(context, ORDERS)) is None:
+        return False
+    driver.recover(journal.take_over(context, ORDERS, begun, journal.new_token()), lambda line: None)
+    if any(each.token == begun.journal.token for each in undoable(context)):
+        done(context, "undo")
+    return True
+
+
+def replacement(context: Context) -> None:
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+
+
+def truncation(context: Context) -> None:
+    done(context, "rollback", to="snapshot.2", truncate=True)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "action", "arguments"),
+    [
+        (branched, "replace-main-branch", {"name": "fix"}),
+        (replacement, "undo", {}),
+        (lambda context: None, "rollback", {"to": "snapshot.2", "truncate": True}),
+        (truncation, "undo", {}),
+        (branched, "rename-branch", {"name": "fix", "to": "prod"}),
+        (branched, "delete-branch", {"name": "fix"}),
+    ],
+    ids=["replace", "undo replacement", "truncate", "undo truncation", "rename branch", "delete branch"],
+)
+def test_nothing_more_is_written(
+    warehouse: Path,
+    tmp_path: Path,
+    is_long: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    prepare: Prepare,
+    action: str,
+    arguments: dict[str, Any],
+) -> None:
+    passed = 0.0
+    monkeypatch.setattr(journal, "_clocks", lambda: (passed,))
+    prepare(context_on(warehouse))
+    write, is_held, step = 0, True, 1 if is_long else 4
+    while is_held:
+        write += step
+        there = tmp_path / str(write) / "warehouse"
+        shutil.copytree(warehouse / "shop.db/orders", there / "shop.db/orders")
+
+        def wake() -> None:
+            nonlocal passed
+            passed += 2 * context_on(warehouse).beat_every
+
+        is_held = slept_after(there, write, wake, action, arguments)
+    assert write > 2 * step
+
+
+def slept_after(
+    there: Path, write: int, wake: Callable[[], None], action: str, arguments: dict[str, Any]
+) -> bool:
+    """Whether the table was still held then."""
+    others, left, was_held = context_on(there), dict[str, bytes](), []
+
+    def sleep() -> None:
+        was_held.append(taken_over(others))
+        left.update(contents(there / "shop.db/orders"))
+        wake()
+
+    store = Sleeps(LocalFiles(str(there)), write, sleep)
+    try:
+        done(context_on(there, store), action, **arguments)
+    except Refused:
+        assert was_held == [True]
+    else:
+        assert was_held in ([False], [])
+    if was_held == [True]:
+        assert contents(there / "shop.db/orders") == left, f"after write {write}"
+    assert verify(others, ORDERS).is_whole, f"after write {write}"
+    return was_held == [True]
