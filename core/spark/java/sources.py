@@ -47,7 +47,8 @@ def write_jar(classes: Path) -> None:
 def _manifest() -> str:
     """With the sources' names and texts, as SHA-256 in hex, of which a line holds no more."""
     total = hashlib.sha256()
-    for path in (*sources(), *_TEXTS.values()):
-        total.update(f"{path.relative_to(ROOT.parents[1]).as_posix()}\n".encode())
+    named = {path.relative_to(ROOT).as_posix(): path for path in sources()} | _TEXTS
+    for name, path in named.items():
+        total.update(f"{name}\n".encode())
         total.update(hashlib.sha256(path.read_bytes()).digest())
     return f"Manifest-Version: 1.0\n{_ENTRY}: {total.hexdigest()[:32]}\n"
