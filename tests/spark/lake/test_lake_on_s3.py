@@ -15,6 +15,7 @@ from tests.spark.lake.foreign_spark import KEYS, FarHouse, ForeignSpark
 from tests.spark.lake.test_lake_catalog import SCHEMA
 
 
+@pytest.mark.long
 def test_it_reads_and_writes_with_what_is_printed(
     far_house: FarHouse,
     foreign_spark: ForeignSpark,

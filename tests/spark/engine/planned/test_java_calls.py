@@ -81,6 +81,7 @@ def counting(warehouse: Path, spark_here: Spark, monkeypatch: pytest.MonkeyPatch
     yield counting
 
 
+@pytest.mark.long
 def test_a_new_query_takes_three_calls_and_a_snapshot_one_more(counting: Counting) -> None:
     # Whatever is compiled is compiled here.
     assert counting.run("SELECT sum(v) FROM d.appended VERSION AS OF 1 WHERE id > 1").how == ""
@@ -89,6 +90,7 @@ def test_a_new_query_takes_three_calls_and_a_snapshot_one_more(counting: Countin
     assert counting.run("SELECT max(id) - 1 FROM d.appended VERSION AS OF 2 WHERE id > 1")[:3] == ("", 2, 1)
 
 
+@pytest.mark.long
 def test_a_view_leaves_no_table_in_the_catalog(counting: Counting) -> None:
     before = counting.run("SELECT 1").views
     for table in ("appended", "merged", "appended"):
