@@ -109,6 +109,7 @@ def test_a_large_file_is_copied_in_parts(s3: S3Server, monkeypatch: pytest.Monke
     assert store.read("copy") == data
 
 
+@pytest.mark.long
 def test_parts_of_a_copy_that_was_cut_off_are_given_up(s3: S3Server, orders: Path, tmp_path: Path) -> None:
     """Those of files that the table has, but not what somebody else uploads there."""
     place = uuid.uuid4().hex

@@ -19,6 +19,7 @@ def row(number: int) -> dict[str, object]:
     return {"order_id": number, "customer": "a", "price": 2.0}
 
 
+@pytest.mark.long
 def test_stock_begins_behind_it_and_our_expiry_takes_the_rest(judge: Judge, warehouse: Path) -> None:
     context, root = context_on(warehouse), ORDERS.root()
     judge.create_tag(warehouse, NAME, "last", 5)

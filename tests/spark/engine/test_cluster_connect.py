@@ -103,6 +103,7 @@ def test_what_is_read_is_what_is_told(remote: Engine, engine_warehouse: Path) ->
     assert rows(remote, both) == [{"k": 2, "more": None}]
 
 
+@pytest.mark.long
 def test_rows_are_read_and_what_fails_is_told_in_a_sentence(remote: Engine) -> None:
     """In one test, because the first statement of a server takes half a minute."""
     old = rows(remote, "SELECT count(*) AS n, max(price) AS most FROM shop.orders VERSION AS OF 'v2'")

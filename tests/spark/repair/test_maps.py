@@ -31,6 +31,7 @@ FIRST: list[Any] = [(1, {"a": 1, "b": 2}), (2, None), (3, {})]
 INSERT = "INSERT INTO t VALUES (1, map('b', 2, 'a', 1)), (2, NULL), (3, map())"
 
 
+@pytest.mark.long
 def test_rows_with_a_key(engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path) -> None:
     t = made(engine, engine_warehouse, judge, "maps", "k")
     t.do(INSERT)

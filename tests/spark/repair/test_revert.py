@@ -66,6 +66,7 @@ def test_a_row_that_changed_since_is_a_conflict(engine: Engine, engine_warehouse
     assert t.plan("revert", snapshot=t.newest).headline.endswith("changed no rows (COMPACT).")
 
 
+@pytest.mark.long
 def test_a_merge_that_is_taken_back_still_counts_as_merged(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:
@@ -277,6 +278,7 @@ OLDER: dict[str, Any] = {
 }
 
 
+@pytest.mark.long
 def test_rows_that_become_older_are_written_with_their_partitions(
     engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

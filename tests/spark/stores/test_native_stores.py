@@ -90,6 +90,7 @@ _MERGE = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", long_but(_CHANGED_KINDS, "keyed"))
 def test_rows_are_changed_and_files_merged(engine: Engine, kind: str, tmp_path: Path, is_long: bool) -> None:
     settings, (keys, options) = engine.settings, _CHANGED_KINDS[kind]

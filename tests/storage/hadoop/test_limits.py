@@ -30,6 +30,7 @@ def test_a_quota_of_names_is_told_and_what_was_there_stays(hdfs: str) -> None:
     assert files.read("t/branch/MAIN-BRANCH") == b"new"
 
 
+@pytest.mark.long
 def test_a_quota_of_bytes_is_told_and_leaves_nothing(hdfs: str) -> None:
     files = open_files(f"{hdfs}/small/{uuid.uuid4().hex}")
     with pytest.raises(Unavailable, match=r"(?i)space ?quota") as told:

@@ -169,6 +169,7 @@ async def test_a_statement_is_cancelled_before_its_thread_has_come_to_spark(
         await console.sees(about("! ", "statement", "cancelled"))
 
 
+@pytest.mark.long
 async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
     engine_warehouse: Path, mortal: Engine, is_long: bool
 ) -> None:
