@@ -112,7 +112,7 @@ async def tour(console: Sitting, warehouse: Path, mode: Mode) -> None:
     await console.sees("from main to fix_prices", "600 changed", "rows 1 to 500 of 600", "-> 64.50")
     take("diff")
     await console.press("escape", "p")
-    await console.sees("shop.orders fix_prices at snapshot 18: 100 rows", "globe")
+    await console.sees("shop.orders fix_prices at snapshot 18: the first 100 rows", "globe")
     take("peek")
     await console.press("escape", "m")
     await console.sees("branch fix_prices into main", "v conflicts")
