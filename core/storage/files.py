@@ -198,15 +198,11 @@ def require_small(size: int) -> None:
         raise NotMetadata(f"has {size} bytes: no metadata is as large")
 
 
-class Fenced:
-    """Implements `Files`. `require` is called before each write, and raises if there must be none any more.
+class Wrapped:
+    """Implements `Files`: passes everything on to another. What it is derived for differs in few calls."""
 
-    A move of a directory is not asked about: whoever makes one looks before and after it.
-    """
-
-    def __init__(self, inner: Files, require: Callable[[], None]) -> None:
+    def __init__(self, inner: Files) -> None:
         self.inner = inner
-        self._require = require
 
     @property
     def uri(self) -> str:
@@ -237,32 +233,64 @@ class Fenced:
         return self.inner.links(directories)
 
     def create(self, path: str, data: bytes) -> bool:
-        self._require()
         return self.inner.create(path, data)
 
     def replace(self, path: str, data: bytes) -> None:
-        self._require()
         self.inner.replace(path, data)
 
     def delete(self, path: str) -> None:
-        self._require()
         self.inner.delete(path)
 
     def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
-        self._require()
         self.inner.delete_own(path, is_own)
 
     def prune(self, directory: str) -> None:
-        self._require()
         self.inner.prune(directory)
 
     def make_directory(self, directory: str) -> None:
-        self._require()
         self.inner.make_directory(directory)
 
     def move(self, directory: str, to: str) -> None:
         self.inner.move(directory, to)
 
     def copy(self, path: str, to: str, size: int) -> None:
-        self._require()
         self.inner.copy(path, to, size)
+
+
+class Fenced(Wrapped):
+    """`require` is called before each write, and raises if there must be none any more.
+
+    A move of a directory is not asked about: whoever makes one looks before and after it.
+    """
+
+    def __init__(self, inner: Files, require: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._require = require
+
+    def create(self, path: str, data: bytes) -> bool:
+        self._require()
+        return super().create(path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        self._require()
+        super().replace(path, data)
+
+    def delete(self, path: str) -> None:
+        self._require()
+        super().delete(path)
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        self._require()
+        super().delete_own(path, is_own)
+
+    def prune(self, directory: str) -> None:
+        self._require()
+        super().prune(directory)
+
+    def make_directory(self, directory: str) -> None:
+        self._require()
+        super().make_directory(directory)
+
+    def copy(self, path: str, to: str, size: int) -> None:
+        self._require()
+        super().copy(path, to, size)

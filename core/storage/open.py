@@ -83,5 +83,7 @@ def _remote(files: Files) -> RemoteFiles | None:
         return None
     from paimark.core.storage.remote import RemoteFiles
 
-    inner = files.inner if isinstance(files, Fenced) else files
-    return inner if isinstance(inner, RemoteFiles) else None
+    while isinstance(files, Fenced):
+        # A change that looks at an interrupted one has a fence of its own around that one's.
+        files = files.inner
+    return files if isinstance(files, RemoteFiles) else None
