@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from botocore.loaders import create_loader
 
+from paimark.core.demo.build import build_demo
 from paimark.core.spark.launch.session_settings import WARM_UP
 from tests.copying import copied
 from tests.interop.judge_fixture import judge
+from tests.once import once_a_run
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse, mortal
 from tests.spark.lake.foreign_spark import far_house, foreign_spark
@@ -122,8 +126,22 @@ def spark_of_library(spark_here: Spark) -> SparkSession:
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    with s3_server(tmp_path_factory.mktemp("s3")) as server:
+    with s3_server(tmp_path_factory.mktemp("s3")) as server, pytest.MonkeyPatch.context() as patch:
+        # Each test opens its store anew: a client would read a megabyte of what the service is every time.
+        patch.setattr("botocore.session.create_loader", cache(create_loader))
         yield server
+
+
+@pytest.fixture(scope="session")
+def demo_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo warehouse, one for all processes: for reading, and for copies that tests may change."""
+
+    def make(directory: Path, run: int) -> str:
+        build_demo(directory / "paimark-demo", lambda line: None)
+        return ""
+
+    directory, _ = once_a_run(tmp_path_factory, "demo", make, "demo")
+    return directory / "paimark-demo"
 
 
 @pytest.fixture(scope="session")

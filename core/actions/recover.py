@@ -241,13 +241,13 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             hold = journal.take(context, table, plan, token, ACTION, {})
             wait_for_claims(hold, [(each.id, each.token) for each in findings.claims], progress)
             for claim in findings.claims:
-                _recover_claim(context, table, claim, progress)
+                _recover_claim(hold.context, table, claim, progress)
             for path in findings.stale:
-                context.files.delete(path)
+                hold.context.files.delete(path)
             if findings.misdirected:
-                redirect(context.files, table, findings.misdirected)
-            protect_all(context.files, findings.untagged, progress, context.verify_wait)
-            _sweep(context, table, findings.abandoned, progress)
+                redirect(hold.context.files, table, findings.misdirected)
+            protect_all(hold.context.files, findings.untagged, progress, context.verify_wait)
+            _sweep(hold.context, table, findings.abandoned, progress)
             hold.release()
     for root, name in findings.reads:
         remove_left_read(context, root, name, progress)
@@ -383,6 +383,7 @@ def _recover_claim(
     if now is None or now.token != claim.token:
         return
     files, root = context.files, table.root(claim.root)
+    claim = savepoint_claim.take_over(context, table, now)
     savepoint_claim.clean(context, table, claim)
     if files.exists(table.savepoint(claim.id)):
         log_finished(context, table, claim)
@@ -396,6 +397,8 @@ def _recover_claim(
         data = files.read(tag_path)
         chosen = ChosenSnapshot(root, Snapshot.from_json(data, tag_path), data)
         savepoint_claim.complete(context, chosen, claim, None, progress, log_finished)
+    except journal.TakenOver:
+        raise
     except (Refused, Corrupt, NotFound) as error:
         progress(Remark(f"{error.message}: undoing savepoint {claim.id}"))
         savepoint_claim.undo(context, table, claim)

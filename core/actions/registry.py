@@ -114,6 +114,8 @@ def _action(declared: Declaration) -> Action:
             )
         require_no_links(context.files, parse_table_name(plan.table))
         raise_first(guard.refusals(context.files, parse_table_name(plan.table), plan.takes))
+        if plan.redoes is not None:
+            _loaded("undo.redo").require_last(context, plan)
         outcome = _apply_of(module)(context, plan, progress)
         if declared.moves_main and not plan.empty:
             from paimark.core.actions.savepoints.auto_savepoint import after_commit

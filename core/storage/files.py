@@ -23,6 +23,10 @@ class Unanswered(Unavailable):
     """A write got no answer: it may be done already, be done later, or never."""
 
 
+class NotWritten(Unavailable):
+    """A file was certainly not created, as on a full disk. Only a local store knows."""
+
+
 class DirectoryEntry(NamedTuple):
     """One directory entry. `size` is in bytes, 0 for a directory.
 

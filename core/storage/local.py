@@ -14,6 +14,7 @@ from paimark.core.storage.files import (
     Denied,
     DirectoryEntry,
     NotMetadata,
+    NotWritten,
     delete_if_own,
     is_taken,
     left_behind,
@@ -28,6 +29,8 @@ _READ_BYTES = 1 << 16
 _READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
+# After any other error a network file system may have made the link all the same.
+_NOT_LINKED = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES})
 
 
 class LocalFiles:
@@ -118,25 +121,35 @@ class LocalFiles:
         ]
 
     def create(self, path: str, data: bytes) -> bool:
-        name = _name(checked(path))
-        with (
-            _translate_errors(path),
-            parent_directory(self._root, path, making=True) as directory,
-            _temporary(directory, path, data) as written,
-        ):
-            try:
-                os.link(written, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
-            except FileExistsError:
-                return False
-            except OSError as error:
-                if error.errno in _NO_LINKS:
-                    raise Refused(
-                        f"{path} can't be created safely: the file system of {self._root} has no hard links",
-                        "Use a file system with hard links, or an object store.",
-                    ) from error
+        name, may_be_there = _name(checked(path)), False
+        try:
+            with (
+                _translate_errors(path),
+                parent_directory(self._root, path, making=True) as directory,
+                _temporary(directory, path, data) as written,
+            ):
+                may_be_there = True
+                try:
+                    os.link(written, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+                except FileExistsError:
+                    return False
+                except OSError as error:
+                    may_be_there = error.errno not in _NOT_LINKED
+                    if error.errno in _NO_LINKS:
+                        raise self._no_hard_links(path) from error
+                    raise
+                _sync_directory(directory)
+        except Unavailable as error:
+            if may_be_there:
                 raise
-            _sync_directory(directory)
+            raise NotWritten(error.message, error.hint) from error
         return True
+
+    def _no_hard_links(self, path: str) -> Refused:
+        return Refused(
+            f"{path} can't be created safely: the file system of {self._root} has no hard links",
+            "Use a file system with hard links, or an object store.",
+        )
 
     def replace(self, path: str, data: bytes) -> None:
         name = _name(checked(path))

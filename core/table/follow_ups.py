@@ -66,14 +66,29 @@ def _set(*names: str, off: tuple[str, ...] = ("", "false")) -> Callable[[Options
     return sign
 
 
+def _rest_catalog(options: Options) -> str:
+    value = options.get(STORAGE, "").strip()
+    return f"{STORAGE} = {value}" if value.lower() == "rest-catalog" else ""
+
+
 FOLLOW_UPS: tuple[FollowUp, ...] = (
     FollowUp(
         "iceberg-behind",
         (r"metadata\.iceberg\..+",),
-        _set(STORAGE, off=("", "disabled")),
+        _set(STORAGE, off=("", "disabled", "rest-catalog")),
         commit="Iceberg readers see this only after the next commit of a stock engine",
         tag="Iceberg readers see the tags as they were, until the next commit of a stock engine",
         by_library=True,
+    ),
+    # The library writes the metadata, and its jar has nothing that tells a REST catalog of them.
+    FollowUp(
+        "iceberg-catalog-behind",
+        (),
+        _rest_catalog,
+        commit="Iceberg readers see this only after the next commit of a stock engine that tells their REST "
+        "catalog",
+        tag="Iceberg readers see the tags as they were, until the next commit of a stock engine that tells "
+        "their REST catalog",
     ),
     FollowUp(
         "commit-callbacks",

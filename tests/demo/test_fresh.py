@@ -119,11 +119,11 @@ def test_a_job_that_wrote_since_is_told(demo: Path) -> None:
     assert "wrote to shop.customers" in affects and "stop it first" in affects
 
 
-def test_a_commit_after_the_plan_is_found_and_its_table_stays(template: Path, demo: Path) -> None:
+def test_a_commit_after_the_plan_is_found_and_its_table_stays(demo_template: Path, demo: Path) -> None:
     plan = plan_fresh(demo)
     commit(demo, "shop.customers", rows.customers(1, 2, with_tier=True))
     before = content(demo)
-    built = shutil.copytree(template, demo.parent / "built")
+    built = shutil.copytree(demo_template, demo.parent / "built")
     with pytest.raises(Refused):
         put_in_place(demo, built, plan, lambda line: None)
     assert content(demo) == before
@@ -131,10 +131,10 @@ def test_a_commit_after_the_plan_is_found_and_its_table_stays(template: Path, de
 
 @pytest.mark.parametrize("at", long_but(range(6), "0", "3", "5"))
 def test_killed_between_two_renames_no_table_is_lost_and_the_next_run_tidies_up(
-    template: Path, demo: Path, at: int
+    demo_template: Path, demo: Path, at: int
 ) -> None:
     plan = plan_fresh(demo)
-    built = shutil.copytree(template, demo / f"{UNFINISHED}1")
+    built = shutil.copytree(demo_template, demo / f"{UNFINISHED}1")
     child = os.fork()
     if child == 0:
         killed_at(at)

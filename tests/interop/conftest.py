@@ -8,17 +8,14 @@ from pathlib import Path
 import pytest
 
 from paimark.core.actions.context import Context
-from paimark.core.demo.build import build_demo
 from paimark.core.spark.client.client import Engine
 from tests.actions.acting import context_on
 
 
 @pytest.fixture(scope="session")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo(demo_template: Path) -> Path:
     """The demo warehouse, for reading only."""
-    path = tmp_path_factory.mktemp("demo") / "warehouse"
-    build_demo(path, lambda line: None)
-    return path
+    return demo_template
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from paimark.core.cli.main import run
-from paimark.core.demo.build import build_demo
 from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
 
 CHECKOUT = Path(__file__).parents[2]
@@ -24,16 +23,9 @@ PROGRAMS = [
 COMMANDS = re.findall(r"`paimark ([a-z][^`]* [^`]*)`", README + GUIDE)
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("demo") / "paimark-demo"
-    build_demo(path, lambda line: None)
-    return path
-
-
 @pytest.fixture
-def at_the_demo(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(template, tmp_path / "paimark-demo")
+def at_the_demo(demo_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(demo_template, tmp_path / "paimark-demo")
     monkeypatch.chdir(tmp_path)
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from paimark.core.errors import FileMissing, Unavailable, UsageError
+from paimark.core.storage.files import NotWritten
 from paimark.core.storage.local import LocalFiles
 from paimark.core.storage.open import open_files
 from tests.wording import about
@@ -95,9 +97,21 @@ def test_a_home_directory_and_a_file_uri_are_paths(tmp_path: Path, monkeypatch: 
 
 
 def test_what_the_system_forbids_is_one_sentence_with_a_hint() -> None:
-    with pytest.raises(Unavailable, match=about("kernel/x", "permission denied")) as caught:
+    with pytest.raises(NotWritten, match=about("kernel/x", "permission denied")) as caught:
         LocalFiles("/sys").create("kernel/x", b"")
     assert about("owns", "user").search(caught.value.hint)
+
+
+def test_a_file_that_may_be_there_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(descriptor: int) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    monkeypatch.setattr("paimark.core.storage.local._sync_directory", broken)
+    with pytest.raises(Unavailable, match="input/output error") as caught:
+        LocalFiles(str(tmp_path)).create("x", b"")
+    assert not isinstance(caught.value, NotWritten) and (tmp_path / "x").exists()
 
 
 def test_a_failing_disk_is_one_sentence() -> None:

@@ -9,21 +9,20 @@ recovery first writes an entry of its own, after which the owner, if it is still
 from __future__ import annotations
 
 import re
-import threading
-import time
 import uuid
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
+from paimark.core.actions.change.fence import Fence
 from paimark.core.actions.change.owner import Owner, Standing, standing, this_process
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan, Refusal, raise_first
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
-from paimark.core.storage.files import Fenced, read_if_there
+from paimark.core.storage.files import read_if_there
 from paimark.core.table.catalog import find_table, parse_table_name
 from paimark.core.table.layout import STEP_PREFIX, TablePath, numbered
 from paimark.core.table.names import OF_A_CHANGE
@@ -39,8 +38,6 @@ MOVES = frozenset({"drop-table", "rename-table", "undrop"})
 NOT_COMMITTED = "was not committed"
 
 N = TypeVar("N", bound=msgspec.Struct)
-# Linux's clock that goes on while a computer sleeps.
-_HAS_BOOT_TIME = hasattr(time, "CLOCK_BOOTTIME")
 
 
 class Journal(Record, frozen=True, kw_only=True):
@@ -144,13 +141,12 @@ class JournaledChange:
 class Hold:
     """The right to act under a journal; its owner has it, or the process that recovers it.
 
-    What is written through its `context` is fenced: a process that stood still for a while, as when a
-    computer slept, may have been taken for dead, and others have gone on.
+    What is written through its `context` is fenced.
     """
 
     def __init__(self, context: Context, table: TablePath, journaled: JournaledChange, token: str) -> None:
-        self._files, self._looked, self._one_looks = context.files, _clocks(), threading.Lock()
-        self.context = replace(context, files=Fenced(context.files, self._require_again))
+        self._files, self._fence = context.files, Fence(context, self.require)
+        self.context = self._fence.context
         self.table = table
         self.journaled = journaled
         self.token = token
@@ -179,14 +175,7 @@ class Hold:
             raise self._taken_over()
         while (there := _entry(self.context, self.next_entry)) is not None:
             self._adopt(there)
-        self._looked = _clocks()
-
-    def _require_again(self) -> None:
-        """`require`, if the last time is longer ago than a heartbeat."""
-        with self._one_looks:
-            passed = max(now - then for now, then in zip(_clocks(), self._looked, strict=True))
-            if passed > self.context.beat_every:
-                self.require()
+        self._fence.looked()
 
     def note(self, step: str, data: Mapping[str, Any] | None = None) -> None:
         """Note that a step ended. Raises `TakenOver`."""
@@ -246,15 +235,6 @@ class Hold:
             f"Another process took over this {self.journal.action} of {self.table.full_name}",
             f"Look at the table before you try again: `paimark doctor {self.table.word}`.",
         )
-
-
-def _clocks() -> tuple[float, ...]:
-    """Seconds by every clock: each of them may stand still while the process does, or be set back."""
-    return (
-        time.monotonic(),
-        time.time(),
-        *((time.clock_gettime(time.CLOCK_BOOTTIME),) if _HAS_BOOT_TIME else ()),
-    )
 
 
 def table_gone(context: Context, table: TablePath) -> TableGone | None:

@@ -8,10 +8,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import ClassVar, Literal
 
+import msgspec
+
 from paimark.core.actions.change import journal
+from paimark.core.actions.change.fence import Fence
 from paimark.core.actions.change.journal import new_token
 from paimark.core.actions.change.owner import Owner, running, this_process
 from paimark.core.actions.change.taking_back import undone_on_failure
@@ -71,6 +75,12 @@ class Claim(Record, frozen=True, kw_only=True):
     redoes: str | None = None  # as in an [operation](#operation-log)
     message: str | None = None  # likewise
     author: str | None = None  # likewise
+    # 32 random hex digits of the recovery that goes on with it: the owner, if it is alive after all, must not
+    recovery: str | None = None
+
+
+class ClaimTakenOver(Refused):
+    """Another process took this one for dead and goes on with its claim: this one must not write any more."""
 
 
 # Called after a savepoint is written and before its claim goes, so that a recovery calls it too.
@@ -101,8 +111,11 @@ def claim_and_tag(
     comment: str | None,
     created_by: CreatedBy,
     plan: Plan | None,
-) -> Claim:
-    """Claim the next id and write its tag. Concurrent processes get different ids."""
+) -> tuple[Claim, Context]:
+    """Claim the next id and write its tag. Concurrent processes get different ids.
+
+    Also return the context for what follows: its writes fail once another process has taken the claim over.
+    """
     files, table = context.files, chosen.root.table
     while True:
         claim = Claim(
@@ -121,15 +134,25 @@ def claim_and_tag(
             message=context.note.message or None,
             author=context.note.author or None,
         )
-        if _claimed_and_tagged(context, chosen, claim):
-            return claim
+        fenced = _fenced(context, chosen.root.table, claim)
+        if _claimed_and_tagged(context, fenced, chosen, claim):
+            return claim, fenced
 
 
-def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
+def _fenced(context: Context, table: TablePath, claim: Claim) -> Context:
+    def require() -> None:
+        _require_ours(context, table, claim)
+        fence.looked()
+
+    fence = Fence(context, require)
+    return fence.context
+
+
+def _claimed_and_tagged(unclaimed: Context, context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
     files, table = context.files, chosen.root.table
     # Before this process may have written the tag, it owns only the claim: others may tag the snapshot.
     with undone_on_failure(context, table, lambda _: _drop(context, table, claim)):
-        if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
+        if not unclaimed.files.create(table.savepoint_claim(claim.id), claim.to_json()):
             return False
         # Between the check and the claim another process may have made this savepoint, and even deleted it.
         if _hinted(files, table) >= claim.id or claim.id in _taken(files, table, claims=False):
@@ -161,7 +184,7 @@ def save(
     table, token = chosen.root.table, new_token()
     needed = require_whole(context, chosen, progress)
     with running(context, table, token):
-        claim = claim_and_tag(context, chosen, token, comment, created_by, plan)
+        claim, context = claim_and_tag(context, chosen, token, comment, created_by, plan)
         leaves = _left_if_needed(context, chosen, claim)
         with undone_on_failure(context, table, lambda _: undo(context, table, claim), leaves):
             tagged(claim)
@@ -198,16 +221,19 @@ def complete(
         snapshot=chosen.snapshot.as_written(),
         schema_digest=schemas_digest(files, chosen.root, chosen.snapshot.schema_id),
     )
-    if not _is_ours(context, table, claim):
-        raise Refused(
-            f"Another process took over the making of savepoint {claim.id} of {table.full_name}",
-            "Look at the table before you try again.",
-        )
+    _require_ours(context, table, claim)
     files.create(table.savepoint(claim.id), savepoint.to_json())
     made(context, table, claim)
     close(context, table, claim)
     progress(f"wrote savepoint {claim.id}")
     return savepoint
+
+
+def take_over(context: Context, table: TablePath, claim: Claim) -> Claim:
+    """Go on with a claim in its owner's place, which may only stand still, and fails once it wakes."""
+    taken = msgspec.structs.replace(claim, recovery=new_token())
+    context.files.replace(table.savepoint_claim(claim.id), taken.to_json())
+    return taken
 
 
 def close(context: Context, table: TablePath, claim: Claim) -> None:
@@ -225,13 +251,14 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
     files = context.files
     if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
-    # A concurrent change of main may have copied the tag. No other creation ever gets this id.
-    for root in named_roots(files, table):
-        if tag_is_of(files, root, claim):
-            files.delete(root.tag(savepoint_tag(claim.id)))
-            prune_gone(files, root)
-    files.delete(table.savepoint_file(claim.full_manifest_list))
-    _drop(context, table, claim)
+    with suppress(ClaimTakenOver):
+        # A concurrent change of main may have copied the tag. No other creation ever gets this id.
+        for root in named_roots(files, table):
+            if tag_is_of(files, root, claim):
+                files.delete(root.tag(savepoint_tag(claim.id)))
+                prune_gone(files, root)
+        files.delete(table.savepoint_file(claim.full_manifest_list))
+        _drop(context, table, claim)
 
 
 def _left_if_needed(
@@ -346,13 +373,21 @@ def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
 
 def _is_ours(context: Context, table: TablePath, claim: Claim) -> bool:
     now = read_claim(context, table, claim.id)
-    return now is not None and now.token == claim.token
+    return now is not None and (now.token, now.recovery) == (claim.token, claim.recovery)
+
+
+def _require_ours(context: Context, table: TablePath, claim: Claim) -> None:
+    if not _is_ours(context, table, claim):
+        raise ClaimTakenOver(
+            f"Another process took over the making of savepoint {claim.id} of {table.full_name}",
+            "Look at the table before you try again.",
+        )
 
 
 def _drop(context: Context, table: TablePath, claim: Claim) -> None:
     if _is_ours(context, table, claim):
-        context.files.delete(table.savepoint_claim(claim.id))
         context.files.delete(table.heartbeat(claim.token))
+        context.files.delete(table.savepoint_claim(claim.id))
 
 
 def _digest(data: bytes) -> str:

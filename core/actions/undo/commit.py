@@ -16,7 +16,7 @@ import msgspec
 
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Operation
+from paimark.core.actions.change.operations import Operation, stacks
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
@@ -220,7 +220,8 @@ class UndoCommit(RewriteMain[UndoCommitState]):
 
 def _found_again(work: Work) -> GoingBack:
     if work.plan.redoes:
-        return _find_undone(work.files, work.table, redone_by(work))
+        undone = redone_by(stacks(work.context, work.table), work.table, work.plan)
+        return _find_undone(work.files, work.table, undone)
     return _find(work.files, work.table, undone_by(work))
 
 

@@ -6,10 +6,10 @@ from typing import Protocol, TypeVar
 
 from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import Done, Work
-from paimark.core.actions.change.operations import Operation
+from paimark.core.actions.change.operations import Operation, Stacks
 from paimark.core.actions.checks import moved
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Instead, Item, Refusal
+from paimark.core.actions.plan import Instead, Item, Plan, Refusal
 from paimark.core.actions.rewrite.spark_rewrite import saved
 from paimark.core.errors import Refused
 from paimark.core.quoting import quoted_if_needed, shell_line
@@ -56,13 +56,13 @@ def undone_by(work: Work) -> Operation:
     )
 
 
-def redone_by(work: Work) -> Operation:
+def redone_by(stacks: Stacks, table: TablePath, plan: Plan) -> Operation:
     """The change that the plan does again. Raises `Refused` when it can't be done again any more."""
-    for operation in operations.stacks(work.context, work.table).redo:
-        if operation.token == work.plan.redoes:
+    for operation in stacks.redo:
+        if operation.token == plan.redoes:
             return operation
     raise Refused(
-        f"What this plan does again was done again, or {work.table.full_name} moved on since",
+        f"What this plan does again was done again, or {table.full_name} was changed since",
         "Make a new plan.",
     )
 

@@ -16,8 +16,9 @@ from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.protection_guard import undoing
 from paimark.core.actions.roots.pin_snapshot import choose
 from paimark.core.actions.undo import commit as undo_commit
-from paimark.core.actions.undo.common import unless_locked
+from paimark.core.actions.undo.common import redone_by, unless_locked
 from paimark.core.errors import NotFound, Refused
+from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.definition.kinds import merging_refusals
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -99,6 +100,19 @@ def _plan_of_rows(context: Context, table: TablePath, undone: Operation) -> Plan
         undo=table.undo,
         takes=undoing(undone),
     )
+
+
+def require_last(context: Context, plan: Plan) -> None:
+    """Raise `Refused` if what the plan makes again is no longer what was undone last, or a part of that."""
+    table = parse_table_name(plan.table)
+    stacks = operations.stacks(context, table)
+    redone = redone_by(stacks, table, plan)
+    if (last := stacks.redo[-1]).token not in stacks.together(redone.token):
+        raise Refused(
+            f"The last undo of {table.full_name} took back {last.description} by now, and this plan makes "
+            "an earlier change again",
+            "Nothing was changed: make a new plan.",
+        )
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

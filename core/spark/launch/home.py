@@ -74,7 +74,7 @@ def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
 
     Raises `Unavailable` if PySpark is not installed.
     """
-    own = _own_home()
+    own = own_home()
     if own is None:
         raise Unavailable("PySpark is not installed", "Install it with `pip install 'pyspark>=4.1,<5'`.")
     set_home = environment.get("SPARK_HOME")
@@ -151,7 +151,8 @@ def _of_the_machine() -> str:
     return str(_LOCAL_TIME.resolve()).rpartition(_REGIONS)[2]
 
 
-def _own_home() -> Path | None:
+def own_home() -> Path | None:
+    """The home of PySpark's Spark; None if PySpark is not installed."""
     package = find_spec("pyspark")
     return Path(package.origin).parent if package is not None and package.origin is not None else None
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.processes import ending, was_killed
 from paimark.core.spark.launch.cds import Archive, archive_for
-from paimark.core.spark.launch.home import SparkHome
+from paimark.core.spark.launch.home import SparkHome, own_home
 from paimark.core.spark.launch.java import Java
 from paimark.core.spark.launch.session_settings import less_memory
 from paimark.core.spark.launch.settings import properties_file
@@ -77,6 +77,15 @@ _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtEx
 # Java runs this when it has no memory left. Its exit code proves nothing: a statement can end Java with it.
 _MEMORY_MARK = "_PAIMARK_MEMORY_MARK"
 _MARK_MEMORY = f'-XX:OnOutOfMemoryError=: >"${_MEMORY_MARK}"'
+_MACHINE_LEARNING = "spark-mllib_"
+_BRINGING_CODE = (
+    "spark.driver.extraClassPath",
+    "spark.jars",
+    "spark.jars.packages",
+    "spark.plugins",
+    "spark.sql.queryExecutionListeners",
+    "spark.submit.pyFiles",
+)
 _POLL_SECONDS = 0.02
 # Connections break, and Spark stops, shortly before the process has ended.
 _DEATH_SECONDS = 3.0
@@ -94,8 +103,8 @@ def class_archive(
         option.startswith(_NOT_WITH_ARCHIVE) for option in _java_options(settings)
     ):
         return None
-    class_path = os.pathsep.join(map(str, (spark.home / "jars" / "*", *jars)))
-    return archive_for(java.executable, class_path, (*spark.jars, *jars), FLAGS)
+    loaded = (*jars_of(spark, settings), *jars)
+    return archive_for(java.executable, os.pathsep.join(map(str, loaded)), loaded, FLAGS)
 
 
 def launch(
@@ -139,9 +148,24 @@ def launch(
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
         _MEMORY_MARK: str(_memory_mark(scratch)),
     }
+    if workers_find_pyspark(spark, settings):
+        del environment["SPARK_HOME"]
     if libraries := settings.get("spark.driver.extraLibraryPath"):
         environment[_LIBRARIES] = os.pathsep.join(filter(None, (libraries, environment.get(_LIBRARIES))))
     return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+
+
+def workers_find_pyspark(spark: SparkHome, settings: Mapping[str, str]) -> bool:
+    """The Python workers of this Spark have the PySpark of `spark` without being told where it is.
+
+    Told, by SPARK_HOME, they import it from a zip archive: they compile what they import, half a second each,
+    and read the archive's directory anew for each package and task.
+    """
+    is_ours = settings.get("spark.pyspark.python") is None and os.environ.get("PYSPARK_PYTHON") in (
+        None,
+        sys.executable,
+    )
+    return is_ours and settings["spark.master"].startswith("local") and spark.home == own_home()
 
 
 def collector(options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -215,8 +239,18 @@ def _class_path(spark: SparkHome, settings: Mapping[str, str], jars: Sequence[Pa
     extra = settings.get("spark.driver.extraClassPath", "")
     # Java accepts an archive of classes only if directories come last. No jar of Spark has files with the
     # names of those that are searched for in the directories.
-    own = [*([extra] if extra else []), str(spark.home / "jars" / "*")]
-    return [*own, *map(str, jars), str(spark.configuration), *hadoop]
+    loaded = map(str, (*jars_of(spark, settings), *jars))
+    return [*([extra] if extra else []), *loaded, str(spark.configuration), *hadoop]
+
+
+def jars_of(spark: SparkHome, settings: Mapping[str, str]) -> list[Path]:
+    """Spark's own part of the class path.
+
+    At each start its machine learning would register functions that no statement can call: a second of CPU.
+    Only code that the user brings can use it.
+    """
+    brings_code = any(settings.get(name) for name in _BRINGING_CODE)
+    return [jar for jar in spark.jars if brings_code or not jar.name.startswith(_MACHINE_LEARNING)]
 
 
 def kill_descendants(pid: int) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from paimark.core.errors import Unavailable
 from paimark.core.redaction import keep_secrets
+from paimark.core.spark.java.objects import remember_classes
 from paimark.core.spark.launch import cluster, jvm
 from paimark.core.spark.launch.cds import Archive
 from paimark.core.spark.launch.home import find_spark, load_spark_env
@@ -143,6 +144,7 @@ def _session(
         with cluster.started_in_time(process, joined):
             _require_sql_settings(settings)
             session = SparkSession.builder.getOrCreate()
+        remember_classes(session._jvm)
         importing.join()
         session.sparkContext.setInterruptOnCancel(True)
         context = session.sparkContext

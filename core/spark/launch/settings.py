@@ -45,8 +45,9 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "orc",
     }
     if conf.get("spark.ui.enabled", "false").lower() == "false":
-        # Without its UI Spark would still keep the data for it.
+        # Without its UI Spark would still make and keep the data for it.
         settings |= {
+            "spark.sql.ui.explainMode": "simple",
             "spark.sql.ui.retainedExecutions": "20",
             "spark.ui.retainedJobs": "100",
             "spark.ui.retainedStages": "500",

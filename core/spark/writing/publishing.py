@@ -10,7 +10,7 @@ from collections.abc import Callable
 from paimark.core.errors import PaimarkError, Refused, Unavailable
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
 from paimark.core.spark.writing.write_log import WriteLog
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Files, NotWritten
 from paimark.core.table.commits import Overwritten, settle
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
@@ -68,6 +68,11 @@ class Publisher:
             # Nothing was written.
             self.may_have_landed, self.refused = was_unsure, error
             return False
+        except NotWritten as error:
+            self.may_have_landed = was_unsure
+            raise Unavailable(
+                f"The commit can't be written: {error.message}", f"Nothing was committed. {error.hint}"
+            ) from error
         if is_created and came_too_late(self._files, self._root, snapshot_id, self.file_changes):
             self._files.delete_own(path, lambda there: there == data)
             is_created = False

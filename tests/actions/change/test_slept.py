@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from paimark.core.actions.change import driver, journal
+from paimark.core.actions.change import driver, fence, journal
 from paimark.core.actions.context import Context
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
@@ -89,7 +89,7 @@ def test_nothing_more_is_written(
     arguments: dict[str, Any],
 ) -> None:
     passed = 0.0
-    monkeypatch.setattr(journal, "_clocks", lambda: (passed,))
+    monkeypatch.setattr(fence, "_clocks", lambda: (passed,))
     prepare(context_on(warehouse))
     write, is_held, step = 0, True, 1 if is_long else 4
     while is_held:

@@ -40,6 +40,30 @@ def test_a_plan_is_refused_once_it_is_no_longer_the_last_change(context: Context
     assert applied(context, plan).message.startswith("Deleted tag first")
 
 
+def test_a_redo_is_refused_once_something_else_was_done(context: Context) -> None:
+    done(context, "create-tag", name="first", snapshot=4)
+    done(context, "undo")
+    plan = planned(context, "redo")
+    done(context, "create-tag", name="second", snapshot=4)
+    with pytest.raises(Refused, match=about("done again", "changed since")):
+        applied(context, plan)
+    done(context, "undo")
+    with pytest.raises(Refused, match=about("done again", "changed since")):
+        applied(context, plan)
+
+
+def test_a_redo_is_refused_once_it_is_not_of_the_last_undo(context: Context) -> None:
+    for name in ("first", "second"):
+        done(context, "create-tag", name=name, snapshot=4)
+    done(context, "undo")
+    plan = planned(context, "redo")
+    done(context, "undo")
+    with pytest.raises(Refused, match=about("create-tag", "by now", "earlier")):
+        applied(context, plan)
+    applied(context, planned(context, "redo"))
+    assert applied(context, plan).message.endswith("as second")
+
+
 def test_a_deletion_that_stays_is_named(context: Context) -> None:
     branched(context)
     done(context, "create-tag", name="month-end", snapshot=4)

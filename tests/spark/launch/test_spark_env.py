@@ -53,11 +53,14 @@ def test_one_that_fails_is_named(tmp_path: Path) -> None:
 def test_hadoop_of_the_machine_is_on_the_class_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH"):
         monkeypatch.setenv(name, f"/etc/{name}")
-    spark = SparkHome(Path("/opt/spark"), tmp_path)
+    jar = tmp_path / "jars" / "spark-core_2.13-4.1.4.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    spark = SparkHome(tmp_path, tmp_path)
     path = jvm._class_path(spark, {"spark.driver.extraClassPath": "/own/*"}, [])
     assert path == [
         "/own/*",
-        "/opt/spark/jars/*",
+        str(jar),
         str(tmp_path),
         "/etc/HADOOP_CONF_DIR",
         "/etc/YARN_CONF_DIR",

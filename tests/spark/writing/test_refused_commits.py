@@ -14,12 +14,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from paimark.core.cancelling import Cancellation, cancellable
-from paimark.core.errors import Cancelled, Refused, Unavailable
+from paimark.core.errors import Cancelled, Refused, Unavailable, is_uncommitted
 from paimark.core.spark.writing.target import WriteTarget, find_target
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import each_needed_file
+from tests.full_disk import no_file_over
 from tests.interop.written import Table
 from tests.paimon import commit, open_table, read_rows
 from tests.spark.library.ways import commit_begun, names_of, upserts_begun, write_begun
@@ -181,6 +182,25 @@ def test_it_landed_though_the_store_said_otherwise(table: Table) -> None:
         commit_begun(target, written)
     assert lineage(table).latest_id() == 2
     assert unowned(table) == set()
+
+
+def test_a_local_disk_that_is_full_has_certainly_not_committed_it(table: Table) -> None:
+    create = LocalFiles.create
+
+    def full(files: LocalFiles, path: str, data: bytes) -> bool:
+        with no_file_over(10):
+            return create(files, path, data)
+
+    target, written = begun(table)
+    with (
+        instead_of_create(full),
+        pytest.raises(Unavailable, match=about("snapshot-2", "file too large")) as failed,
+    ):
+        commit_begun(target, written)
+    assert failed.value.hint.startswith("Nothing was committed.") and is_uncommitted(failed.value)
+    assert unowned(table) == set()
+    commit_begun(*begun(table))
+    assert len(read_rows(table.warehouse, table.name)) == 4
 
 
 def test_nobody_knows_whether_it_landed(table: Table) -> None:
