@@ -13,7 +13,13 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.branches.branch_losses import affected, loses_commits, lost_with, reads_now, require_ways_back
+from paimark.core.actions.branches.branch_losses import (
+    affected,
+    loses_commits,
+    lost_with,
+    reads_now,
+    require_ways_back,
+)
 from paimark.core.actions.branches.removal import (
     Agreed,
     Late,

@@ -219,7 +219,7 @@ def test_a_branch_that_went_on_since_the_plan_is_not_deleted(context: Context) -
 
 @pytest.mark.parametrize(("action", "more"), [(ACTION, {}), ("rename-branch", {"to": "new"})])
 def test_a_branch_that_is_a_way_back_since_the_plan_stays(
-    context: Context, action: str, more: dict[str, object]
+    context: Context, action: str, more: dict[str, Any]
 ) -> None:
     """It was main meanwhile, and is as it was before."""
     done(context, "create-tag", name="first", snapshot=1)
