@@ -28,10 +28,11 @@ from paimark.core.figures import counted
 from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lineage import Lineage, said_ids
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import checked_name, near_or_all_names
 from paimark.core.table.records import Consumer
+from paimark.core.text import capitalised
 
 # Consumers of this kind hold expiry back while a change of Paimark runs.
 _OWN = "paimark-"
@@ -102,9 +103,8 @@ def _refusals(files: Files, place: _Place, name: str, to: int | None) -> list[Re
     # A new one may be for expiry alone, which could outrun whoever names the oldest snapshot.
     if to is None or (ids and (place.data is None or ids[0] <= to) and 0 < to <= ids[-1] + 1):
         return []
-    there = f"{ids[0]} to {ids[-1]}" if ids else "none"
     reason = f"{place.root.label} of {place.root.table.full_name} has no snapshot {to} to read on from"
-    return [Refusal(reason, f"There are {there}; {ids[-1] + 1 if ids else 1} is the next one.")]
+    return [Refusal(reason, f"{capitalised(said_ids(ids))}; {ids[-1] + 1 if ids else 1} is the next one.")]
 
 
 def _changed(name: str, number: int | None, to: int | None) -> list[Item]:

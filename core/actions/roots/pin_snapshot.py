@@ -24,11 +24,11 @@ from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.branches import branch_health
 from paimark.core.table.lineage.forks import Side, find_fork, unheld_fork
-from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lineage import Lineage, said_ids
 from paimark.core.table.lineage.main_branch import branch_root, main_root, root_exists
 from paimark.core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
 from paimark.core.table.records import Snapshot
-from paimark.core.text import lowered
+from paimark.core.text import capitalised, lowered
 
 _ATTEMPTS = 3
 _DELETION = "delete-branch"
@@ -267,10 +267,7 @@ def _require_all(context: Context, chosen: ChosenSnapshot, needed: NeededNames, 
 
 
 def _no_snapshot(lineage: Lineage, snapshot_id: int) -> NotFound:
-    ids = lineage.snapshot_ids()
-    hint = "It has none yet."
-    if ids:
-        hint = f"It has {ids[0]} to {ids[-1]}." if len(ids) > 1 else f"It has only {ids[0]}."
     return NotFound(
-        f"{lineage.root.label} of {lineage.root.table.full_name} has no snapshot {snapshot_id}", hint
+        f"{lineage.root.label} of {lineage.root.table.full_name} has no snapshot {snapshot_id}",
+        f"{capitalised(said_ids(lineage.snapshot_ids()))}.",
     )

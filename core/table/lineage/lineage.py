@@ -329,3 +329,10 @@ class Lineage:
     def _name(self) -> str:
         name = self.root.table.full_name
         return name if self.root.branch is None else f"{name} (branch {self.root.branch})"
+
+
+def said_ids(ids: Sequence[int]) -> str:
+    """Which snapshots there are, for whoever named one that is not: `it has 2 to 9`."""
+    if not ids:
+        return "it has none yet"
+    return f"it has {ids[0]} to {ids[-1]}" if len(ids) > 1 else f"it has only {ids[0]}"

@@ -46,7 +46,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 VERSIONS = ("savepoint.1", "snapshot.2", "3", "v3", "5", "snapshot.5", "6", "SNAPSHOT.6", "4")
-WRONG = ("savepoint.7", "snapshot.1", "1", "nothing", "../v3", "")
+WRONG = ("savepoint.7", "1", "nothing", "snapshot.1", "../v3", "")
 
 
 def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is_long: bool) -> None:
@@ -115,6 +115,7 @@ def test_it_reads_what_paimark_reads(foreign_spark: ForeignSpark, lake: Path, is
     for query, told in zip(refused, found[len(queries) :], strict=True):
         assert isinstance(told, str), query
     assert about("no savepoint 7").search(found[len(queries)])
+    assert about("no snapshot 1", "it has 5 to 6").search(found[len(queries) + wrong.index("snapshot.1")])
     assert about("nothing", "old").search(found[len(queries) + len(wrong)])
     assert about("period").search(found[-1]), found[-1]
     assert about("read-only").search(found[-5]), found[-5]

@@ -87,7 +87,7 @@ final class LakeStates {
         }
         if (found == null) {
             String since = earliest == null
-                    ? "it has no snapshot yet"
+                    ? there(ids)
                     : "the earliest state is of " + Instant.ofEpochMilli(earliest.timeMillis());
             throw none(name + " has nothing as old as " + Instant.ofEpochMilli(millis) + ": " + since);
         }
@@ -183,7 +183,15 @@ final class LakeStates {
                 return only;
             }
         }
-        throw none(name + " has no snapshot " + number);
+        throw none(name + " has no snapshot " + number + ": " + there(ids));
+    }
+
+    /** As {@code paimark.core.table.lineage.lineage.said_ids}. */
+    private static String there(List<Long> ids) {
+        if (ids.size() < 2) {
+            return ids.isEmpty() ? "it has none yet" : "it has only " + ids.get(0);
+        }
+        return "it has " + ids.get(0) + " to " + ids.get(ids.size() - 1);
     }
 
     /** Null: there is no such tag. */
