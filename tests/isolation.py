@@ -15,10 +15,11 @@ from paimark.core.spark.launch.cds import SWITCH
 # A variable with the directory for what is compiled.
 KEPT = "PAIMARK_TESTS_KEPT"
 _HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
-_IN_MEMORY = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+_IN_MEMORY = pytest.StashKey[Path]()
 # Of a run in several processes: what it writes, and what its processes need beside that.
 _MEMORY, _WRITTEN, _FREE = Path("/dev/shm"), 4 << 30, 12 << 30
-_OURS = "paimark-tests-"
+# Short, as the path of a socket has room for a hundred characters.
+_OURS = "pt-"
 _BELOW_HOME = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_STATE_HOME": ".local/state",
@@ -32,11 +33,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before any test or fixture runs, for the processes that they start as well."""
     # Tests write many small files: on a disk these take a tenth of the CPU time of a run.
     if getattr(config.option, "numprocesses", None) and "TMPDIR" not in os.environ and _has_room():
-        directory = tempfile.TemporaryDirectory(
-            prefix=f"{_OURS}{os.getpid()}-", dir=_MEMORY, ignore_cleanup_errors=True
-        )
-        config.stash[_IN_MEMORY] = directory
-        os.environ["TMPDIR"] = tempfile.tempdir = directory.name
+        directory = config.stash[_IN_MEMORY] = _MEMORY / f"{_OURS}{os.getpid()}"
+        directory.mkdir(mode=0o700)
+        os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
     home = config.stash[_HOME] = tempfile.TemporaryDirectory(prefix="paimark-home-")
     os.environ["HOME"] = home.name
     os.environ.update({name: str(Path(home.name, below)) for name, below in _BELOW_HOME.items()})
@@ -54,14 +53,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     config.stash[_HOME].cleanup()
     if (directory := config.stash.get(_IN_MEMORY, None)) is not None:
-        directory.cleanup()
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _has_room() -> bool:
     """Whether files can be kept in memory, without those that a killed run left there."""
     try:
         for left in _MEMORY.glob(f"{_OURS}*"):
-            if not Path("/proc", left.name.split("-")[2]).exists():
+            if not Path("/proc", left.name.removeprefix(_OURS)).exists():
                 shutil.rmtree(left, ignore_errors=True)
         disk = os.statvfs(_MEMORY)
         free = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
