@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from paimark.core.actions.change import operations
+from paimark.core.actions.change.change import Work
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.base import base_of
 from paimark.core.actions.plan import Item
@@ -122,8 +123,20 @@ def affected(context: Context, root: Root, branch_state: RootState | None) -> li
     items = []
     if branch_state is not None:
         items += [_jobs(context, root), *streaming_readers(context.files, [root])]
+    return [*items, *_ways_back(context, root)]
+
+
+def _ways_back(context: Context, root: Root) -> Iterator[Item]:
     for entry in operations.undoable(context, root.table):
         if root.label in entry.turned.needs:
             what = f"{entry.branch} becoming main" if entry.turned.main else entry.description
-            items.append(Item("loses", f"the way back from {what}", "way-back-gone", is_grave=True))
-    return items
+            yield Item("loses", f"the way back from {what}", "way-back-gone", is_grave=True)
+
+
+def require_ways_back(work: Work, root: Root) -> None:
+    """Raises `Refused` if the branch has become the way back from a change, which the plan does not name."""
+    agreed = {each.text for each in work.plan.items}
+    for each in _ways_back(work.context, root):
+        if each.text not in agreed:
+            text = f"branch {root.label} of {root.table.full_name} is {each.text} by now"
+            raise Refused(text, "Nothing was changed: make a new plan.")

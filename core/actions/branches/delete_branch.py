@@ -13,7 +13,13 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.branches.branch_losses import affected, loses_commits, lost_with, reads_now
+from paimark.core.actions.branches.branch_losses import (
+    affected,
+    loses_commits,
+    lost_with,
+    reads_now,
+    require_ways_back,
+)
 from paimark.core.actions.branches.removal import (
     Agreed,
     Late,
@@ -256,6 +262,7 @@ def as_planned(work: Work) -> tuple[Root, RootState | None]:
     root, branch_state = find(work.context, work.table, str(work.plan.arguments["name"]))
     what = f"branch {root.label}"
     require_unmoved(work.table, work.plan, seen(work.context, root, branch_state), what)
+    require_ways_back(work, root)
     if work.plan.lasting == KEPT:
         is_kept = not loses_commits(lost_with(work.context, root, branch_state))
         require_kept(work.plan, f"{what} of {work.table.full_name}", is_kept=is_kept)

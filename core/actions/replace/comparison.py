@@ -13,7 +13,7 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.checks import fingerprint, link_refusals, moved
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.plan import Plan, Refusal, raise_first
-from paimark.core.actions.plan_wording import job_that_writes
+from paimark.core.actions.plan_wording import Writer, job_that_writes
 from paimark.core.actions.replace.pointer import Replacement, digests, earliest_of, has_head, sides
 from paimark.core.actions.roots.barrier import stray_commits
 from paimark.core.actions.roots.branch_files import is_protected
@@ -57,13 +57,14 @@ class Takeover:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.main.fingerprint, self.branch.newest)
+        return fingerprint(self.main.fingerprint, self.branch.newest, str(self.has_gap))
 
     @property
     def lasting(self) -> str:
         """The fingerprint of what stays while jobs commit to the branch."""
         branch = self.branch
-        return fingerprint(self.main.fingerprint, branch.root.directory, str(branch.schema_id), branch.schema)
+        defined = (branch.root.directory, str(branch.schema_id), branch.schema)
+        return fingerprint(self.main.fingerprint, *defined, str(self.has_gap))
 
     @property
     def description(self) -> str:
@@ -145,10 +146,19 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
     except NotFound as error:
         raise moved(table, seen, error.message) from error
     if takeover.fingerprint != plan.fingerprint and not _only_branch_went_on(files, plan, takeover):
-        raise moved(table, seen, takeover.description, job_that_writes(files, main))
+        if main == branch:
+            raise moved(table, seen, f"{branch.label} is main")
+        raise moved(table, seen, takeover.description, _writer_of_main(files, takeover, seen))
     raise_first(clash_refusals(takeover))
     require_newest(files, branch)
     return takeover
+
+
+def _writer_of_main(files: Files, now: Takeover, seen: str) -> Writer | None:
+    """Whoever moved main on since the plan: nobody if main is as it was, or is another branch."""
+    main = now.main
+    moved_on = seen.startswith(f"{main.root.label} at ") and not seen.startswith(f"{main.description} and ")
+    return job_that_writes(files, main.root) if moved_on else None
 
 
 def _only_branch_went_on(files: Files, plan: Plan, now: Takeover) -> bool:

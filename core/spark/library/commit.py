@@ -25,6 +25,7 @@ from paimark.core.spark.writing.target import (
     require_head,
     require_lock,
     require_unchanged,
+    was_taken_back,
 )
 from paimark.core.spark.writing.write_log import write_log
 from paimark.core.storage.files import Files, Unanswered, read_if_there
@@ -85,7 +86,9 @@ class LibraryCommit:
         self._target = target
         self._write = write
         require = partial(require_lock, files, target)
-        self._publisher = publisher or Publisher(files, target.root, require, write_log(files, target))
+        self._publisher = publisher or Publisher(
+            files, target.root, require, write_log(files, target), partial(was_taken_back, files, target)
+        )
         # Of a snapshot that is about to be published: what another branch is to lose after it.
         self.owed: Callable[[Snapshot], Owed | None] = lambda new: None
 

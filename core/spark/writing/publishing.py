@@ -35,12 +35,17 @@ class Publisher:
         root: Root,
         require: Callable[[], None] = lambda: None,
         log: WriteLog | None = None,
+        was_taken_back: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`require` raises `Refused` if nothing may be committed any more."""
+        """`require` raises `Refused` if nothing may be committed any more.
+
+        `was_taken_back` tells right after the commit whether somebody was told meanwhile that there is none.
+        """
         self._files = files
         self._root = root
         self._require = require
         self._log = log
+        self._was_taken_back = was_taken_back
         self.may_have_landed = False
         # Kept here, because the libraries would try again after any error.
         self.refused: PaimarkError | None = None
@@ -71,10 +76,21 @@ class Publisher:
         if is_created and came_too_late(self._files, self._root, snapshot_id, self.file_changes):
             self._files.delete_own(path, lambda there: there == data)
             is_created = False
+        if is_created and self._was_taken_back():
+            self._withdraw(snapshot_id, data)
         if not is_created:
             self.may_have_landed = was_unsure
             return False
         return self.accept(snapshot_id, data)
+
+    def _withdraw(self, snapshot_id: int, data: bytes) -> None:
+        """Delete the snapshot's file. Its other files stay, because others may just be building on it."""
+        if (Lineage(self._files, self._root).latest_id() or 0) <= snapshot_id:
+            self._files.delete_own(self._root.snapshot(snapshot_id), lambda there: there == data)
+        raise Unavailable(
+            f"Another process took back this change of {self._root.table.full_name}",
+            "Look at the table before you try again.",
+        )
 
     def accept(self, snapshot_id: int, data: bytes) -> bool:
         """The snapshot's file was created, or is found there. False if it was overwritten: see `refused`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping
 
@@ -26,6 +27,8 @@ from paimark.core.table.records import COMMIT_USER, Snapshot, commit_key
 # `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
 # Operations that add rows as they are.
 ADDING = ("insert-into", "write", STREAM)
+# How long a recovery is waited for that began right before a commit.
+_RECOVERY_SECONDS, _LOOK_EVERY = 60.0, 0.1
 DUE_SAVEPOINT = "paimark.core.actions.savepoints.auto_savepoint:after_write"
 
 
@@ -115,13 +118,32 @@ def require_lock(files: Files, target: WriteTarget) -> None:
     """
     if target.lock is None:
         return
-    data = read_if_there(files, target.root.table.journal)
-    is_held = data is not None and msgspec.json.decode(data, type=_Lock).token == target.lock
-    if not is_held or files.exists(target.next_entry):
+    if not _is_held(files, target) or files.exists(target.next_entry):
         raise Refused(
             f"Another process took over this change of {target.name}",
             "Nothing was committed: look at the table before you try again.",
         )
+
+
+def _is_held(files: Files, target: WriteTarget) -> bool:
+    data = read_if_there(files, target.root.table.journal)
+    return data is not None and msgspec.json.decode(data, type=_Lock).token == target.lock
+
+
+def was_taken_back(files: Files, target: WriteTarget) -> bool:
+    """Right after the commit: whether another process ended its change meanwhile, as one without a commit.
+
+    This process stood still between `require_lock` and the commit. A recovery that is under way may have
+    seen the commit: its end is waited for.
+    """
+    table, until = target.root.table, time.monotonic() + _RECOVERY_SECONDS
+    while target.lock is not None and time.monotonic() < until:
+        if not _is_held(files, target):
+            return not any(name.endswith(target.lock) for name in files.names(table.operations))
+        if not files.exists(target.next_entry):
+            return False
+        time.sleep(_LOOK_EVERY)
+    return False
 
 
 def require_head(files: Files, target: WriteTarget, latest: Snapshot | None) -> None:

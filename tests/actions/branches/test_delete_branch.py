@@ -217,6 +217,23 @@ def test_a_branch_that_went_on_since_the_plan_is_not_deleted(context: Context) -
         planned(context, ACTION, name="nope")
 
 
+@pytest.mark.parametrize(("action", "more"), [(ACTION, {}), ("rename-branch", {"to": "new"})])
+def test_a_branch_that_is_a_way_back_since_the_plan_stays(
+    context: Context, action: str, more: dict[str, Any]
+) -> None:
+    """It was main meanwhile, and is as it was before."""
+    done(context, "create-tag", name="first", snapshot=1)
+    branched(context, "one", "first")
+    branched(context, "two", "first", 200)
+    done(context, "replace-main-branch", name="two")
+    plan = planned(context, action, name="one", **more)
+    for name in ("one", "two"):
+        done(context, "replace-main-branch", name=name)
+    with pytest.raises(Refused, match=about("branch one", "way back", "two becoming main")):
+        applied(context, plan)
+    assert not planned(context, "undo").refusals
+
+
 def test_when_any_root_is_unreadable_nothing_is_deleted(context: Context, orders: Path) -> None:
     branched(context)
     branched(context, "other")

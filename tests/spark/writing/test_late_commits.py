@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
+from paimark.core.actions.change.journal import current
+from paimark.core.actions.change.landing import commit_user
+from paimark.core.errors import Unavailable
+from paimark.core.spark.client.client import Engine
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
+from paimark.core.spark.writing.target import find_target
 from paimark.core.storage.files import Unanswered
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
+from tests.faults.fault_files import Death
 from tests.interop.written import Table
 from tests.paimon import read_rows
-from tests.spark.library.ways import commit_begun
+from tests.spark.library.ways import commit_begun, write_begun
 from tests.spark.writing.test_refused_commits import (
     COLUMNS,
     ROWS,
@@ -123,3 +131,41 @@ def test_one_of_which_nothing_is_left_is_neither_there_nor_not(table: Table) -> 
     own = lineage(table)
     with pytest.raises(Unanswered, match=about("snapshot 2", "d.t", "expired")):
         came_too_late(own.files, own.root, 2, FileChanges(frozenset({"data-of-nobody"})))
+
+
+@pytest.mark.parametrize("is_seen", [False, True], ids=["taken back", "finished"])
+def test_one_that_its_recovery_did_not_see_is_not_made(table: Table, is_seen: bool) -> None:
+    """The process dies, and the engine stands still right before the commit, while another recovers."""
+    for _ in range(2):
+        table.write(ROWS)
+    context = replace(context_on(table.warehouse), engine=_dead)
+    with pytest.raises(Death):
+        done(context, "rollback", TABLE, to="snapshot.1")
+    killed = current(context, TABLE)
+    assert killed is not None
+    token, last = killed.journal.token, len(killed.entries)
+    target = msgspec.structs.replace(
+        find_target({"warehouse": str(table.warehouse), "table": table.name}, overwrite=False),
+        commit_user=commit_user(token),
+        operation=None,
+        lock=token,
+        next_entry=TABLE.journal_step(token, last + 1),
+    )
+    written = write_begun(target, table.batch([(3, 3)]))
+
+    def recover() -> None:
+        said.append(done(context_on(table.warehouse), "recover", TABLE).message)
+
+    said: list[str] = []
+    with instead_of_create(once(recover, before=not is_seen)):
+        if is_seen:
+            commit_begun(target, written)
+        else:
+            with pytest.raises(Unavailable, match=about("d.t")):
+                commit_begun(target, written)
+    assert ("not committed" in said[0]) is not is_seen
+    assert lineage(table).latest_id() == 2 + is_seen
+
+
+def _dead() -> Engine:
+    raise Death("before its commit")
