@@ -51,7 +51,7 @@ from paimark.core.actions.garbage.release_pins import drop_files, root_to_delete
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.names import retired_name
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
 from paimark.core.actions.plan_wording import end_unknown, nothing_lost, otherwise
 from paimark.core.actions.replace.comparison import savepoints_held_alone
 from paimark.core.actions.roots.root_files import remove_root, root_files
@@ -62,7 +62,7 @@ from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, some_of
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.layout import MAIN, TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import (
     all_roots,
     branch_root,
@@ -112,6 +112,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed_files=len(freed.files),
         freed_bytes=freed.size,
         undo=table.undo if keeps else "",
+        takes=tuple(Taken("tag", each.target.rpartition(f"/{TAG_PREFIX}")[2]) for each in released),
         lasting="" if keeps or loses_commits(lost) else KEPT,
     )
 

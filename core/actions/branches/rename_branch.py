@@ -20,7 +20,7 @@ from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import met
 from paimark.core.actions.names import name_refusal, was_moved
-from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, Taken, raise_first
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.root_files import root_files
 from paimark.core.actions.roots.waiting import cleanings_to_stop
@@ -60,6 +60,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         cost=f"{count}, no data file",
         refusals=tuple(_refusals(context, root, to)),
         undo=shell_line(back),
+        takes=tuple(Taken("tag", old, of.label) for of, old, _ in others),
     )
 
 

@@ -25,7 +25,7 @@ from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
 from paimark.core.spark.launch.jars import has_library, no_library
 from paimark.core.spark.protocol import Analyze, Compact, Repair, TaskResult
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.commits import Landed, find_commit, overwritten
 from paimark.core.table.definition import kinds
@@ -131,7 +131,8 @@ def committed(
 ) -> Snapshot | None:
     """As the engine commits it: the commit after that snapshot, None if there was nothing to do.
 
-    Raises the engine's error if it did not commit, and `Overwritten`.
+    Raises the engine's error if it did not commit, `Unanswered` if its snapshot may have expired since, and
+    `Overwritten`.
     """
     answer, user = TaskResult(), order.commit_user
     order = replace(order, note=context.note)
@@ -139,14 +140,21 @@ def committed(
         with engine_of(context) as engine:
             answer = answer_of(engine, order, progress)
     except (Cancelled, Refused, Unavailable) as error:
-        if (made := find_commit(context.files, root, user, after).snapshot) is None:
-            if isinstance(error, Outrun):
-                raise outrun(context.files, root, error.message) from error
-            raise
-        return made
+        fate = find_commit(context.files, root, user, after)
+        if fate.snapshot is not None:
+            return fate.snapshot
+        if isinstance(error, Outrun):
+            raise outrun(context.files, root, error.message) from error
+        if fate.landed is Landed.UNKNOWN and not isinstance(error, Refused):
+            text = f"{error.message}. Whether it was committed is not known: snapshots have expired since"
+            raise Unanswered(text, "Look at the rows before you do it again.") from error
+        raise
     fate = find_commit(context.files, root, user, after)
     if fate.landed is Landed.NO and answer.snapshot is not None:
         raise overwritten(root, answer.snapshot)
+    if fate.snapshot is None and answer.snapshot is not None:
+        text = f"It is done, in snapshot {answer.snapshot} of {root.label}, which has expired since"
+        raise Unanswered(text, "There is nothing more to do.")
     if answer.remark:
         progress(Remark(f"It is committed; what Paimon does after a commit failed: {answer.remark}"))
     return fate.snapshot

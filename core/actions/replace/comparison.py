@@ -57,13 +57,14 @@ class Takeover:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.main.fingerprint, self.branch.newest)
+        return fingerprint(self.main.fingerprint, self.branch.newest, str(self.has_gap))
 
     @property
     def lasting(self) -> str:
         """The fingerprint of what stays while jobs commit to the branch."""
         branch = self.branch
-        return fingerprint(self.main.fingerprint, branch.root.directory, str(branch.schema_id), branch.schema)
+        defined = (branch.root.directory, str(branch.schema_id), branch.schema)
+        return fingerprint(self.main.fingerprint, *defined, str(self.has_gap))
 
     @property
     def description(self) -> str:

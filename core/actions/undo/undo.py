@@ -69,6 +69,10 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 "back an earlier one",
                 "Nothing was changed: make a new plan.",
             )
+    entry = next((each for each in stacks.undo if each.token == plan.undoes), None)
+    if entry is not None and plan.undo and (gone := _gone_for_a_redo(context, table, entry)):
+        reason = f"{gone} by now: this plan could not be taken back"
+        raise Refused(reason, "Nothing was changed: make a new plan.")
     return driver.apply(context, plan, progress)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,3 +89,16 @@ def test_one_that_a_job_writes_to_is_looked_at_again(branched: Context, warehous
     with pytest.raises(Refused, match=about("branch fix", "plan")):
         applied(branched, plan)
     assert "new" not in branch_names(branched.files, ORDERS)
+
+
+@pytest.mark.parametrize(("name", "more"), [("rename-branch", {"to": "new"}), ("delete-branch", {})])
+def test_a_pin_that_is_protected_is_not_taken_along(
+    branched: Context, name: str, more: dict[str, Any]
+) -> None:
+    pin = pins(branched)[-1]
+    done(branched, "protect", tag=pin, reason="kept")
+    [refusal] = planned(branched, name, name="fix", **more).refusals
+    assert about(f"tag {pin}", "protected", "kept").search(refusal.reason)
+    with pytest.raises(Refused):
+        done(branched, name, name="fix", **more)
+    assert pin in pins(branched)

@@ -264,6 +264,16 @@ def test_what_moved_since_the_plan_is_refused_with_both_states(context: Context,
     assert len(Lineage(context.files, ORDERS.root()).snapshot_ids()) == 6
 
 
+def test_what_main_would_lose_since_the_branch_expired_its_past_is_refused(context: Context) -> None:
+    branched(context)
+    add(context, "shop.orders$branch_fix", 201)
+    plan = planned(context, ACTION, name="fix")
+    done(context, "expire-snapshots", branch="fix", retain_last=1)
+    with pytest.raises(Refused, match=about("shop.orders", "plan")):
+        applied(context, plan)
+    assert "version-gone" in codes(planned(context, ACTION, name="fix"))
+
+
 def test_a_branch_that_others_made_main_since_the_plan_is_named_as_main(context: Context) -> None:
     branched(context)
     plan = planned(context, ACTION, name="fix")

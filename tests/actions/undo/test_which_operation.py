@@ -129,8 +129,11 @@ def test_what_can_not_be_made_again_is_told_before(context: Context) -> None:
     done(context, "create-tag", name="other", snapshot=4)
     done(context, "create-savepoint", snapshot=4)
     done(context, "create-tag", name="month-end", snapshot=4)
-    assert planned(context, "undo").take_back.how == "redo"
+    early = planned(context, "undo")
+    assert early.take_back.how == "redo"
     done(context, "expire-snapshots", retain_last=1)
+    with pytest.raises(Refused, match=about("main", "expired snapshot 4")):
+        applied(context, early)
     for made in ("tag", "savepoint"):
         plan = planned(context, "undo")
         [final] = texts(plan, "final")

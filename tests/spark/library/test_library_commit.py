@@ -85,7 +85,8 @@ def test_a_full_disk_leaves_nothing_and_the_next_write_lands(
         no_file_over(20_000, process),
         pytest.raises((CapturedException, Py4JJavaError), match="File too large"),
     ):
-        writes.write(target, rows)
+        # By one task: otherwise the files between Spark's tasks would be too large, and no task would write.
+        writes.write(target, rows, is_small=True)
     assert table.files() == before
     assert writes.write(target, rows) is not None
     assert len(read_rows(table.warehouse, table.name)) == 50_000 + (not keys)

@@ -28,6 +28,7 @@ final class RowWriter implements DataWriter<InternalRow> {
 
     private static final List<String> KINDS = List.of("+I", "+U", "-U", "-D");
 
+    private final NotedFiles files;
     private final FileStoreTable table;
     private final IOManager disk;
     private final TableWriteImpl<?> write;
@@ -43,9 +44,12 @@ final class RowWriter implements DataWriter<InternalRow> {
     /** Null: readers see new files. */
     private final ShownRows shown;
     private List<CommitMessage> messages;
+    private boolean isClosed;
 
     private RowWriter(Factory of, RowType written) throws Exception {
-        FileStoreTable rows = bounded(WrittenTable.forRows(of.table));
+        files = new NotedFiles(of.table.fileIO());
+        FileStoreTable given = files.in(of.table);
+        FileStoreTable rows = bounded(WrittenTable.forRows(given));
         boolean areShown = ShownRows.areNeeded(rows, of.replacing);
         table = areShown ? ShownRows.compacting(rows) : rows;
         disk = IOManager.create(SparkEnv.get().blockManager().diskBlockManager().localDirsString());
@@ -65,7 +69,7 @@ final class RowWriter implements DataWriter<InternalRow> {
         moments = new OldMoments(table);
         kind = of.table.coreOptions().rowkindField().map(type::getFieldIndex).orElse(-1);
         number = of.isChange ? new OneNumber(write) : null;
-        buckets = RowBuckets.of(of.table, of.replacing, of.postponed, disk, this::put);
+        buckets = RowBuckets.of(given, of.replacing, of.postponed, disk, this::put);
     }
 
     static int[] places(RowType type, List<String> columns) {
@@ -170,15 +174,12 @@ final class RowWriter implements DataWriter<InternalRow> {
         // A killed task is interrupted, and no file can be closed or deleted then.
         boolean wasInterrupted = Thread.interrupted();
         try {
-            if (messages == null) {
-                messages = List.of();
-                // Files that are finished are known by this only. What can't be finished is deleted by `close`.
-                messages = write.prepareCommit();
-            }
-            CommitFiles.deleteData(table, messages);
+            // An object is there once it is closed.
+            close();
         } catch (Exception error) {
-            LOG.warn("Files of a task that failed may stay", error);
+            LOG.warn("A task that failed can't close its files", error);
         } finally {
+            files.deleteCreated();
             if (wasInterrupted) {
                 Thread.currentThread().interrupt();
             }
@@ -187,6 +188,10 @@ final class RowWriter implements DataWriter<InternalRow> {
 
     @Override
     public void close() throws IOException {
+        if (isClosed) {
+            return;
+        }
+        isClosed = true;
         try {
             write.close();
             if (buckets != null) {
