@@ -34,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests write many small files: on a disk these take a tenth of the CPU time of a run.
     if getattr(config.option, "numprocesses", None) and "TMPDIR" not in os.environ and _has_room():
         directory = config.stash[_IN_MEMORY] = _MEMORY / f"{_OURS}{os.getpid()}"
-        directory.mkdir(mode=0o700)
+        # As a directory for temporary files is, others may go through it.
+        directory.mkdir(mode=0o711)
         os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
     home = config.stash[_HOME] = tempfile.TemporaryDirectory(prefix="paimark-home-")
     os.environ["HOME"] = home.name
