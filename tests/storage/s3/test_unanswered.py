@@ -174,7 +174,7 @@ def test_a_second_ctrl_c_does_not_wait_and_tells_that_no_answer_came(s3: S3Serve
 @pytest.mark.usefixtures("handled_here")
 def test_ctrl_c_before_an_answer_that_never_comes_is_no_interrupt(s3: S3Server, address: str) -> None:
     # Longer than all tries of a client on a busy machine. An interrupt here would end all tests.
-    held = HeldWrite(s3, address, 1, 8 * _LATE_SECONDS)
+    held = HeldWrite(s3, address, 1, 80 * _LATE_SECONDS)
     with held.proxy, pytest.raises((Unanswered, KeyboardInterrupt), match="can't be used"):
         held.files(**{"s3.connection.timeout": "200"}).replace("t/a", b"x")
 
