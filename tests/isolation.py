@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -19,7 +20,7 @@ _IN_MEMORY = pytest.StashKey[Path]()
 # Of a run in several processes: what it writes, and what its processes need beside that.
 _MEMORY, _WRITTEN, _FREE = Path("/dev/shm"), 4 << 30, 12 << 30
 # Short, as the path of a socket has room for a hundred characters.
-_OURS = "pt-"
+_OURS = "pmktest-"
 _BELOW_HOME = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_STATE_HOME": ".local/state",
@@ -36,6 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
         directory = config.stash[_IN_MEMORY] = _MEMORY / f"{_OURS}{os.getpid()}"
         # As a directory for temporary files is, others may go through it.
         directory.mkdir(mode=0o711)
+        # It is locked until this process ends, however that is.
+        assert _locked(directory)
         os.environ["TMPDIR"] = tempfile.tempdir = str(directory)
     home = config.stash[_HOME] = tempfile.TemporaryDirectory(prefix="paimark-home-")
     os.environ["HOME"] = home.name
@@ -60,8 +63,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 def _has_room() -> bool:
     """Whether files can be kept in memory, without those that a killed run left there."""
     try:
-        for left in _MEMORY.glob(f"{_OURS}*"):
-            if not Path("/proc", left.name.removeprefix(_OURS)).exists():
+        for left in _MEMORY.glob(f"{_OURS}[0-9]*"):
+            if left.is_dir() and left.stat().st_uid == os.getuid() and _locked(left):
                 shutil.rmtree(left, ignore_errors=True)
         disk = os.statvfs(_MEMORY)
         free = re.search(r"MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text())
@@ -70,3 +73,14 @@ def _has_room() -> bool:
     # Tests write programs, and Java unpacks libraries.
     runs = os.access(_MEMORY, os.W_OK) and not disk.f_flag & os.ST_NOEXEC
     return runs and disk.f_bavail * disk.f_frsize > _WRITTEN and int(free[1] if free else 0) << 10 > _FREE
+
+
+def _locked(directory: Path) -> bool:
+    """Whether no other process has it: one in another container may, where its number means nothing here."""
+    held = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        return False
+    return True
