@@ -134,7 +134,7 @@ def claim_and_tag(
             message=context.note.message or None,
             author=context.note.author or None,
         )
-        fenced = _fenced(context, chosen.root.table, claim)
+        fenced = _fenced(context, table, claim)
         if _claimed_and_tagged(context, fenced, chosen, claim):
             return claim, fenced
 
