@@ -27,24 +27,24 @@ class Sleeps(Wrapped):
 
     def __init__(self, inner: Files, after: int, deed: Callable[[], None]) -> None:
         super().__init__(inner)
-        self.writes, self._after, self._deed = 0, after, deed
+        self._calls, self._after, self._deed = 0, after, deed
 
     def create(self, path: str, data: bytes) -> bool:
         is_created = self.inner.create(path, data)
-        self._written()
+        self._done()
         return is_created
 
     def replace(self, path: str, data: bytes) -> None:
         self.inner.replace(path, data)
-        self._written()
+        self._done()
 
     def delete(self, path: str) -> None:
         self.inner.delete(path)
-        self._written()
+        self._done()
 
-    def _written(self) -> None:
-        self.writes += 1
-        if self.writes == self._after:
+    def _done(self) -> None:
+        self._calls += 1
+        if self._calls == self._after:
             self._deed()
 
 

@@ -16,54 +16,31 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.registry import action
 from paimark.core.actions.roots.savepoint_claim import Claim
 from paimark.core.errors import FileMissing, Refused
-from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, contents, context_on, done, planned, replace_rows
-from tests.storage.wrapped import Wrapped
+from tests.actions.change.test_slept import Sleeps
 
 
-class StandsStill(Wrapped):
-    """A store that does a deed after the given call, the first being 1."""
-
-    def __init__(self, inner: Files, after: int, deed: Callable[[], None]) -> None:
-        super().__init__(inner)
-        self._calls, self._after, self._deed = 0, after, deed
+class StandsStill(Sleeps):
+    """After the given call, be it a write or not."""
 
     def read(self, path: str) -> bytes:
         try:
             return self.inner.read(path)
         finally:
-            self._called()
+            self._done()
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
         found = list(self.inner.read_many(paths))
-        self._called()
+        self._done()
         return iter(found)
 
     def exists(self, path: str) -> bool:
         found = self.inner.exists(path)
-        self._called()
+        self._done()
         return found
-
-    def create(self, path: str, data: bytes) -> bool:
-        is_created = self.inner.create(path, data)
-        self._called()
-        return is_created
-
-    def replace(self, path: str, data: bytes) -> None:
-        self.inner.replace(path, data)
-        self._called()
-
-    def delete(self, path: str) -> None:
-        self.inner.delete(path)
-        self._called()
-
-    def _called(self) -> None:
-        self._calls += 1
-        if self._calls == self._after:
-            self._deed()
 
 
 def recovered_elsewhere(context: Context, claim: Path, *, deletes: bool) -> bool:
