@@ -34,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Before any test or fixture runs, for the processes that they start as well."""
     # Tests write many small files: on a disk these take a tenth of the CPU time of a run.
     if getattr(config.option, "numprocesses", None) and "TMPDIR" not in os.environ and _has_room():
-        directory = config.stash[_IN_MEMORY] = _MEMORY / f"{_OURS}{os.getpid()}"
+        # Always as long: a screen breaks a path where its lines end.
+        directory = config.stash[_IN_MEMORY] = _MEMORY / f"{_OURS}{os.getpid():07}"
         # As a directory for temporary files is, others may go through it.
         directory.mkdir(mode=0o711)
         # It is locked until this process ends, however that is.
