@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import re
 import stat
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +26,8 @@ from paimark.core.export.json_rows import JsonRows, as_text
 from paimark.core.text import distinct
 
 _ROWS_AT_ONCE = 4096
+_TEMPORARY = re.compile(r"\.paimark-[0-9a-f]{32}")
+_ABANDONED_SECONDS = 24 * 3600
 _PLAIN = {
     "boolean": pa.bool_(),
     "tinyint": pa.int8(),
@@ -59,6 +63,9 @@ class ResultFile:
             self._out = self._temporary.open("xb")
         except OSError as error:
             raise Unavailable(f"{path} can't be written: {error.strerror}") from error
+        with suppress(OSError):
+            fcntl.flock(self._out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove_abandoned(path.parent)
         with suppress(OSError):
             # A file that nobody else may read stays so.
             self._temporary.chmod(stat.S_IMODE(path.stat().st_mode))
@@ -122,6 +129,22 @@ class ResultFile:
         return Refused(
             f"{self._path.name} can't hold these columns: {reason}", "Try another format: .json holds all."
         )
+
+
+def _remove_abandoned(directory: Path) -> None:
+    """Remove the temporary files of processes that were killed.
+
+    A living process has its file locked. Where locks do not reach other machines, a day must do.
+    """
+    with os.scandir(directory) as entries:
+        for each in entries:
+            if not _TEMPORARY.fullmatch(each.name) or not each.is_file(follow_symlinks=False):
+                continue
+            if time.time() - each.stat(follow_symlinks=False).st_mtime < _ABANDONED_SECONDS:
+                continue
+            with suppress(OSError), open(each.path, "rb") as left:
+                fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(each.path)
 
 
 class _Whole:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -108,6 +109,21 @@ def test_a_result_that_breaks_off_leaves_the_older_file_and_nothing_else(tmp_pat
     sink.abandon()
     assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
     assert path.read_text() == "older"
+
+
+def test_only_what_a_killed_process_left_a_day_ago_is_removed(tmp_path: Path) -> None:
+    """A process that is alive may not have written for a day either."""
+    alive = ResultFile(tmp_path / "alive.csv", ROWS.schema)
+    mine, left = tmp_path / ".paimark-notes", tmp_path / f".paimark-{'a' * 32}"
+    for each in (mine, left):
+        each.touch()
+    for each in tmp_path.iterdir():
+        os.utime(each, (0, 0))
+    young = tmp_path / f".paimark-{'b' * 32}"
+    young.touch()
+    export(tmp_path / "new.csv", ROWS)
+    alive.close()
+    assert {*tmp_path.iterdir()} == {tmp_path / "alive.csv", tmp_path / "new.csv", mine, young}
 
 
 def test_a_type_the_format_lacks_is_refused_in_one_sentence_and_leaves_nothing(tmp_path: Path) -> None:
