@@ -33,7 +33,9 @@ SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 # Options for a JVM that is started often and runs briefly: its classes need no check.
 _UNCHECKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=300m")
-SMALL = ("-Xmx1g", *_BRIEF, *_UNCHECKED)
+# As for the engine, whose jars have as many names.
+_NAMES = ("-XX:+UnlockExperimentalVMOptions", "-XX:SymbolTableSize=524288")
+SMALL = ("-Xmx1g", *_BRIEF, *_UNCHECKED, *_NAMES)
 
 
 class ToolMissing(Exception):
