@@ -3,6 +3,8 @@
 Expiry frees the name, so a file can be created there again, below snapshots that do not build on it. The rows
 of such a commit would be lost. But a commit in time can look the same a moment later, if others have built on
 it, and the snapshots around it have expired.
+
+Or the snapshot that it is built on was cut off, and it would bring back what was in that.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import delta_facts, names_any, snapshot_facts
 from paimark.core.table.operations import Owed
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Snapshot, is_same_commit
 
 
 class FileChanges(NamedTuple):
@@ -48,15 +50,27 @@ class FileChanges(NamedTuple):
         )
 
 
-def came_too_late(files: Files, root: Root, snapshot_id: int, changes: FileChanges) -> bool:
-    """Whether the snapshot that was just created came too late. Raises `Unanswered` if that is unknown."""
+def came_too_late(
+    files: Files, root: Root, snapshot_id: int, changes: FileChanges, before: Snapshot | None = None
+) -> bool:
+    """Whether the snapshot that was just created, on the one `before`, came too late.
+
+    Raises `Unanswered` if that is unknown.
+    """
     lineage = Lineage(files, root)
-    # The oldest expire first: while the one before exists, no snapshot with this id has expired.
-    if snapshot_id > 1 and lineage.has_snapshot(snapshot_id - 1):
-        return False
+    path = root.snapshot(snapshot_id - 1)
+    previous = read_if_there(files, path) if snapshot_id > 1 else None
+    is_cut_off = False
+    if previous is not None:
+        is_cut_off = before is not None and not is_same_commit(Snapshot.from_json(previous, path), before)
+        # The oldest expire first: while the one before exists, no snapshot with this id has expired.
+        if not is_cut_off:
+            return False
     # In this order: if there is a newer snapshot, there was a next one; if that is missing, it has expired.
-    if (lineage.latest_id() or 0) <= snapshot_id:
-        return False
+    newest = lineage.latest_id() or 0
+    if newest <= snapshot_id:
+        # What is cut off goes from the newest on: had this one been there in time, it would be gone.
+        return (is_cut_off or newest < snapshot_id) and lineage.has_snapshot(snapshot_id)
     path = root.snapshot(snapshot_id + 1)
     if (data := read_if_there(files, path)) is not None:
         return not _is_built_on(files, root, Snapshot.from_json(data, path), changes)

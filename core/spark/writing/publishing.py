@@ -54,8 +54,10 @@ class Publisher:
         self.before: Snapshot | None = None
 
     def publish(self, snapshot_id: int, data: bytes) -> bool:
-        """Create the snapshot's file. False if another has that id, and if `refused` says why."""
-        if (Lineage(self._files, self._root).latest_id() or 0) >= snapshot_id:
+        """Create the snapshot's file. False if the newest is not the one before it any more, and if `refused`
+        says why.
+        """
+        if (Lineage(self._files, self._root).latest_id() or 0) != snapshot_id - 1:
             return False
         path, was_unsure = self._root.snapshot(snapshot_id), self.may_have_landed
         try:
@@ -73,7 +75,9 @@ class Publisher:
             raise Unavailable(
                 f"The commit can't be written: {error.message}", f"Nothing was committed. {error.hint}"
             ) from error
-        if is_created and came_too_late(self._files, self._root, snapshot_id, self.file_changes):
+        if is_created and came_too_late(
+            self._files, self._root, snapshot_id, self.file_changes, self.before
+        ):
             self._files.delete_own(path, lambda there: there == data)
             is_created = False
         if is_created and self._was_taken_back():

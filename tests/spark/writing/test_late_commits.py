@@ -133,6 +133,36 @@ def test_one_of_which_nothing_is_left_is_neither_there_nor_not(table: Table) -> 
         came_too_late(own.files, own.root, 2, FileChanges(frozenset({"data-of-nobody"})))
 
 
+@pytest.mark.parametrize("regrows", [False, True])
+def test_one_whose_past_was_cut_off_is_made_again_on_what_is_left(table: Table, regrows: bool) -> None:
+    """On what it was built on it would bring back rows that were taken away, and hide those that came since."""
+    for key in (1, 2, 3):
+        another(table, key)
+
+    def cut() -> None:
+        done(context_on(table.warehouse), "rollback", TABLE, to="snapshot.1", truncate=True)
+        for key in (91, 92) if regrows else ():
+            another(table, key)
+
+    target, written = begun(table)
+    with instead_of_create(once(cut, before=True)):
+        commit_begun(target, written)
+    assert keys(table) == [1, 3, 4, *((91, 92) if regrows else ())]
+    assert lineage(table).snapshot_ids() == [1, 2, *((3, 4) if regrows else ())]
+
+
+def test_one_that_was_cut_off_right_away_is_not_made_again(table: Table) -> None:
+    for key in (1, 2):
+        another(table, key)
+
+    def cut() -> None:
+        done(context_on(table.warehouse), "rollback", TABLE, to="snapshot.1", truncate=True)
+
+    with instead_of_create(once(cut, before=False)):
+        commit_begun(*begun(table))
+    assert (keys(table), lineage(table).snapshot_ids()) == ([1], [1])
+
+
 @pytest.mark.parametrize("is_seen", [False, True], ids=["taken back", "finished"])
 def test_one_that_its_recovery_did_not_see_is_not_made(table: Table, is_seen: bool) -> None:
     """The process dies, and the engine stands still right before the commit, while another recovers."""
