@@ -4,7 +4,8 @@ Expiry frees the name, so a file can be created there again, below snapshots tha
 of such a commit would be lost. But a commit in time can look the same a moment later, if others have built on
 it, and the snapshots around it have expired.
 
-Or the snapshot that it is built on was cut off, and it would bring back what was in that.
+Or the snapshot that it is built on was cut off, and it would bring back what was in that. Or the table was
+moved away, or another branch is main, so that nobody would read it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.commits import states_since
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_branch_name
 from paimark.core.table.manifests.files import delta_facts, names_any, snapshot_facts
 from paimark.core.table.operations import Owed
 from paimark.core.table.records import Snapshot, is_same_commit
@@ -69,8 +71,9 @@ def came_too_late(
     # In this order: if there is a newer snapshot, there was a next one; if that is missing, it has expired.
     newest = lineage.latest_id() or 0
     if newest <= snapshot_id:
+        is_late = is_cut_off or newest < snapshot_id or _is_left(files, root)
         # What is cut off goes from the newest on: had this one been there in time, it would be gone.
-        return (is_cut_off or newest < snapshot_id) and lineage.has_snapshot(snapshot_id)
+        return is_late and lineage.has_snapshot(snapshot_id)
     path = root.snapshot(snapshot_id + 1)
     if (data := read_if_there(files, path)) is not None:
         return not _is_built_on(files, root, Snapshot.from_json(data, path), changes)
@@ -82,6 +85,13 @@ def came_too_late(
     raise Unanswered(
         f"Snapshot {snapshot_id} of {root.table.full_name} expired as soon as it was created",
         "Look at the rows before you run it again.",
+    )
+
+
+def _is_left(files: Files, root: Root) -> bool:
+    """Whether the root is gone, or is the table directory while a branch is main."""
+    return not files.names(root.schemas) or (
+        root.branch is None and main_branch_name(files, root.table) is not None
     )
 
 

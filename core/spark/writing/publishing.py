@@ -75,10 +75,11 @@ class Publisher:
             raise Unavailable(
                 f"The commit can't be written: {error.message}", f"Nothing was committed. {error.hint}"
             ) from error
-        if is_created and came_too_late(
-            self._files, self._root, snapshot_id, self.file_changes, self.before
-        ):
+        if is_created and came_too_late(self._files, self._root, snapshot_id, self.file_changes, self.before):
             self._files.delete_own(path, lambda there: there == data)
+            if not self._files.names(self._root.schemas):
+                # It was deleted or moved away, and must not remain as empty directories.
+                self._files.prune(self._root.directory)
             is_created = False
         if is_created and self._was_taken_back():
             self._withdraw(snapshot_id, data)

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from paimark.core.actions.change.journal import current
 from paimark.core.actions.change.landing import commit_user
-from paimark.core.errors import Unavailable
+from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
 from paimark.core.spark.writing.target import find_target
@@ -27,6 +28,7 @@ from tests.spark.library.ways import commit_begun, write_begun
 from tests.spark.writing.test_refused_commits import (
     COLUMNS,
     ROWS,
+    SCHEMA,
     another,
     begun,
     instead_of_create,
@@ -57,7 +59,7 @@ def others(table: Table, count: int) -> None:
     expire(table)
 
 
-def once(act: Callable[[], None], *, before: bool) -> Callable[[LocalFiles, str, bytes], bool]:
+def once(act: Callable[[], object], *, before: bool) -> Callable[[LocalFiles, str, bytes], bool]:
     """Creates, and `act` happens around the first time."""
     create, waiting = LocalFiles.create, iter([act])
 
@@ -135,7 +137,7 @@ def test_one_of_which_nothing_is_left_is_neither_there_nor_not(table: Table) -> 
 
 @pytest.mark.parametrize("regrows", [False, True])
 def test_one_whose_past_was_cut_off_is_made_again_on_what_is_left(table: Table, regrows: bool) -> None:
-    """On what it was built on it would bring back rows that were taken away, and hide those that came since."""
+    """Otherwise it brings back rows that were taken away, and hides those that came since."""
     for key in (1, 2, 3):
         another(table, key)
 
@@ -161,6 +163,34 @@ def test_one_that_was_cut_off_right_away_is_not_made_again(table: Table) -> None
     with instead_of_create(once(cut, before=False)):
         commit_begun(*begun(table))
     assert (keys(table), lineage(table).snapshot_ids()) == ([1], [1])
+
+
+@pytest.mark.parametrize(
+    ("leave", "back"),
+    [("drop-table", "undrop"), ("replace-main-branch", "undo"), ("delete-branch", "")],
+)
+def test_one_that_nobody_would_read_is_refused_and_stands_in_no_ones_way(
+    table: Table, leave: str, back: str
+) -> None:
+    """The table was dropped, or another branch became main, or the branch was deleted."""
+    another(table)
+    context = context_on(table.warehouse)
+    done(context, "create-tag", TABLE, name="t")
+    done(context, "create-branch", TABLE, name="b", tag="t")
+    branch = {"branch": "b"} if leave == "delete-branch" else {}
+    target = find_target({"warehouse": str(table.warehouse), "table": table.name, **branch}, overwrite=False)
+    written = write_begun(target, pa.RecordBatch.from_pydict({"k": [3], "v": [3]}, schema=SCHEMA))
+    given = {} if leave == "drop-table" else {"name": "b"}
+    with (
+        instead_of_create(once(lambda: done(context, leave, TABLE, **given), before=True)),
+        pytest.raises(PaimarkError, match=about(TABLE.full_name)),
+    ):
+        commit_begun(target, written)
+    if back:
+        done(context, back, TABLE)
+    assert keys(table) == [9]
+    assert lineage(table).snapshot_ids() == [1]
+    assert (table.directory / "branch/branch-b").exists() == (leave != "delete-branch")
 
 
 @pytest.mark.parametrize("is_seen", [False, True], ids=["taken back", "finished"])
