@@ -25,21 +25,25 @@ class Fence:
 
     def __init__(self, context: Context, require: Callable[[], None]) -> None:
         self._require, self._longest = require, context.beat_every
-        self._looked, self._one_looks = _clocks(), threading.Lock()
+        self._looked, self._one_looks = clocks(), threading.Lock()
         self.context = replace(context, files=Fenced(context.files, self._require_again))
 
     def looked(self) -> None:
         """Note that somebody has looked just now."""
-        self._looked = _clocks()
+        self._looked = clocks()
 
     def _require_again(self) -> None:
         with self._one_looks:
-            passed = max(now - then for now, then in zip(_clocks(), self._looked, strict=True))
-            if passed > self._longest:
+            if seconds_since(self._looked) > self._longest:
                 self._require()
 
 
-def _clocks() -> tuple[float, ...]:
+def seconds_since(then: tuple[float, ...]) -> float:
+    """The seconds that have passed since `clocks`, also while the computer slept."""
+    return max(now - before for now, before in zip(clocks(), then, strict=True))
+
+
+def clocks() -> tuple[float, ...]:
     """Seconds by every clock: each of them may stand still while the process does, or be set back."""
     return (
         time.monotonic(),

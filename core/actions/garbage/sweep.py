@@ -7,13 +7,13 @@ must go.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
+from paimark.core.actions.change import fence
 from paimark.core.actions.change.journal import Hold, TakenOver
 from paimark.core.actions.context import Context, Estimate, Progress, Remark
 from paimark.core.actions.garbage.references import ToDelete
@@ -224,7 +224,7 @@ class Watch:
         self._table: TablePath = hold.table
         main, own = main_root(self._files, self._table), self._table.root()
         self._near = list(dict.fromkeys([*count.to_delete.roots, main, own]))
-        self._began = self._ended = self._was_everywhere = time.monotonic()
+        self._began = self._ended = self._was_everywhere = fence.clocks()
         branches = branch_roots(self._files, self._table)
         self._first = frozenset([own, *branches])
         self._seen: dict[Root, Names] = self._names(dict.fromkeys([*self._near, *branches]))
@@ -233,21 +233,20 @@ class Watch:
         self._loose = self._loose_of(self._savepoints)
         # References that were deleted by others since the count may free more.
         self.freed = count.freed()
-        self._ended = time.monotonic()
+        self._ended = fence.clocks()
 
     def look(self) -> None:
         """Look again, if it is due. Raises like the constructor."""
-        now = time.monotonic()
-        if now - self._ended < _LOOK_EVERY and now - self._began < _STALE_AFTER:
+        if fence.seconds_since(self._ended) < _LOOK_EVERY and fence.seconds_since(self._began) < _STALE_AFTER:
             return
         self._hold.require()
-        if now - self._was_everywhere >= _LOOK_EVERYWHERE_EVERY:
+        if fence.seconds_since(self._was_everywhere) >= _LOOK_EVERYWHERE_EVERY:
             self._look_everywhere()
         self._look_near()
-        if time.monotonic() - self._began >= _STALE_AFTER:
+        if fence.seconds_since(self._began) >= _STALE_AFTER:
             # Counting took long, so others had time to make a tag.
             self._look_near()
-        self._ended = time.monotonic()
+        self._ended = fence.clocks()
 
     def settle(self) -> None:
         """Count exactly: a new reference that is gone again keeps nothing. Raises like the constructor."""
@@ -257,7 +256,7 @@ class Watch:
 
     def _look_near(self) -> None:
         """Look at the roots in which a new reference to the leaving files can appear."""
-        self._began = time.monotonic()
+        self._began = fence.clocks()
         new = [root for root in branch_roots(self._files, self._table) if root not in self._first]
         near = [*self._near, *new]
         changed, claims = self._changed(near), self._savepoint_names()
@@ -274,7 +273,7 @@ class Watch:
             self.freed = self._count.still_freed()
         elif changed:
             self.freed = self._count.still_freed(changed)
-        self._was_everywhere = time.monotonic()
+        self._was_everywhere = fence.clocks()
 
     def _changed(self, roots: Sequence[Root]) -> list[Root]:
         now = self._names(roots)

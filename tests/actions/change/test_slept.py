@@ -89,7 +89,7 @@ def test_nothing_more_is_written(
     arguments: dict[str, Any],
 ) -> None:
     passed = 0.0
-    monkeypatch.setattr(fence, "_clocks", lambda: (passed,))
+    monkeypatch.setattr(fence, "clocks", lambda: (passed,))
     prepare(context_on(warehouse))
     write, is_held, step = 0, True, 1 if is_long else 4
     while is_held:

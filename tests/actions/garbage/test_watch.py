@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -122,6 +123,25 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
     deleting = OnDelete(history.files, make)
     expire(history, deleting)
     assert {path for path in going if not history.files.exists(path)} == gone_before < going
+
+
+def test_after_a_sleep_of_the_computer_it_looks_before_it_deletes(
+    history: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most clocks stand still meanwhile, and a process elsewhere had time to make a tag and to prove it."""
+    monkeypatch.setattr(sweep, "_AT_ONCE", 1)
+    slept, to_delete = 0.0, history.files.read(TABLE.root().snapshot(12))
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: time.monotonic() + slept)
+
+    def sleep(number: int) -> None:
+        nonlocal slept
+        if number == 2:
+            history.files.create(TABLE.root().tag("late"), to_delete)
+            slept = 3600.0
+
+    going, deleting = only_in_12(history), OnDelete(history.files, sleep)
+    expire(history, deleting)
+    assert going and not going.intersection(deleting.deleted[2:])
 
 
 @pytest.mark.usefixtures("each_file_is_looked_before")

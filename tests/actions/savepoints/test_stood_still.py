@@ -63,7 +63,7 @@ def test_nothing_more_is_written(
 ) -> None:
     replace_rows(warehouse)
     passed = 0.0
-    monkeypatch.setattr(fence, "_clocks", lambda: (passed,))
+    monkeypatch.setattr(fence, "clocks", lambda: (passed,))
 
     def wake() -> None:
         nonlocal passed
