@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
 from paimark.core.actions.change import fence
 from paimark.core.actions.change.journal import Hold, TakenOver
@@ -156,33 +155,48 @@ class _Sweep:
         still: set[str] | None = None
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             for start in range(0, len(todo), _AT_ONCE):
-                self._watch.look()
-                if self._watch.freed is not before:
-                    # A new reference may need some of them.
-                    before = self._watch.freed
-                    still = {each.path for each in _of_kind(before, self._kind)}
                 batch = todo[start : start + _AT_ONCE]
-                if still is not None:
-                    self._spared.update(each.path for each in batch if each.path not in still)
-                    batch = [each for each in batch if each.path in still]
-                removed += self._deleted(pool, batch)
-                estimate.tell(start + len(batch))
+                while batch:
+                    self._watch.look()
+                    if self._watch.freed is not before:
+                        # A new reference may need some of them.
+                        before = self._watch.freed
+                        still = {each.path for each in _of_kind(before, self._kind)}
+                    if still is not None:
+                        self._spared.update(each.path for each in batch if each.path not in still)
+                        batch = [each for each in batch if each.path in still]
+                    gone, batch = self._deleted(pool, batch)
+                    removed += gone
+                estimate.tell(min(start + _AT_ONCE, len(todo)))
         return removed
 
-    def _deleted(self, pool: ThreadPoolExecutor, batch: Sequence[StoredFile]) -> Removed:
-        """Delete a batch, in parallel unless it is small."""
-        delete = partial(_delete, self._files)
+    def _deleted(
+        self, pool: ThreadPoolExecutor, batch: Sequence[StoredFile]
+    ) -> tuple[Removed, list[StoredFile]]:
+        """Delete a batch, in parallel unless it is small; also return those before which to look again."""
         paths = [each.path for each in batch]
         answers: Iterator[str | None] = (
-            map(delete, paths) if len(paths) < _AT_ONCE else pool.map(delete, paths)
+            map(self._delete, paths) if len(paths) < _AT_ONCE else pool.map(self._delete, paths)
         )
-        removed = Removed()
+        removed, left = Removed(), []
         for each, why in zip(batch, answers, strict=True):
             if why is None:
                 removed += Removed(1, each.size or 0)
+            elif why == _NOT_YET:
+                left.append(each)
             else:
                 self.kept[why] += 1
-        return removed
+        return removed, left
+
+    def _delete(self, path: str) -> str | None:
+        """Why the file stays; None when it is gone."""
+        if self._watch.is_old:
+            return _NOT_YET
+        try:
+            self._files.delete(path)
+        except Refused as error:
+            return error.message
+        return None
 
 
 def _of_kind(freed: Freed, kind: str) -> Sequence[StoredFile]:
@@ -190,16 +204,10 @@ def _of_kind(freed: Freed, kind: str) -> Sequence[StoredFile]:
     return groups[kind]
 
 
-def _delete(files: Files, path: str) -> str | None:
-    """Why the file stays; None when it is gone."""
-    try:
-        files.delete(path)
-    except Refused as error:
-        return error.message
-    return None
-
-
 _LOOK_EVERY = 1.0
+# The seconds after a look in which files may go: a process that stood still in between looks again.
+_DELETE_WITHIN = 1.5
+_NOT_YET = "it is looked at again first"
 _LOOK_EVERYWHERE_EVERY = 10.0
 # The age at which a look is repeated, also if looking takes long.
 _STALE_AFTER = 3.0
@@ -234,6 +242,11 @@ class Watch:
         # References that were deleted by others since the count may free more.
         self.freed = count.freed()
         self._ended = fence.clocks()
+
+    @property
+    def is_old(self) -> bool:
+        """Whether to look again before another file goes."""
+        return fence.seconds_since(self._ended) >= _DELETE_WITHIN
 
     def look(self) -> None:
         """Look again, if it is due. Raises like the constructor."""

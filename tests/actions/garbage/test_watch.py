@@ -128,20 +128,22 @@ def test_a_tag_of_what_goes_spares_what_is_left_of_it(
 def test_after_a_sleep_of_the_computer_it_looks_before_it_deletes(
     history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Most clocks stand still meanwhile, and a process elsewhere had time to make a tag and to prove it."""
-    monkeypatch.setattr(sweep, "_AT_ONCE", 1)
-    slept, to_delete = 0.0, history.files.read(TABLE.root().snapshot(12))
+    """Most clocks stand still meanwhile, and a process elsewhere had time to make a tag and to prove it.
+
+    Also among files that are deleted at once.
+    """
+    slept, gone, to_delete = 0.0, 0, history.files.read(TABLE.root().snapshot(12))
     monkeypatch.setattr(time, "clock_gettime", lambda clock: time.monotonic() + slept)
 
     def sleep(number: int) -> None:
-        nonlocal slept
-        if number == 2:
+        nonlocal slept, gone
+        if not slept and "/manifest-list-" in deleting.deleted[-1]:
             history.files.create(TABLE.root().tag("late"), to_delete)
-            slept = 3600.0
+            slept, gone = 3600.0, number
 
     going, deleting = only_in_12(history), OnDelete(history.files, sleep)
     expire(history, deleting)
-    assert going and not going.intersection(deleting.deleted[2:])
+    assert going and gone < len(deleting.deleted) and not going.intersection(deleting.deleted[gone:])
 
 
 @pytest.mark.usefixtures("each_file_is_looked_before")
