@@ -22,6 +22,7 @@ from paimark.tui.opening import Opening
 from paimark.tui.panes.query import QueryPane
 from paimark.tui.session import Session
 from paimark.tui.work.engine_room import EngineRoom
+from tests.tui.painting import text_of
 from tests.tui.settling import settled
 
 # A statement of a freshly started Spark on a busy machine takes its time.
@@ -54,9 +55,7 @@ class Sitting:
     @property
     def text(self) -> str:
         """What the terminal shows, a line a row."""
-        # Textual has no public way to ask for the composed screen as text.
-        strips = self.app.screen._compositor.render_strips(self.app.size)
-        return "\n".join(strip.text for strip in strips)
+        return text_of(self.app)
 
     async def press(self, *keys: str) -> None:
         for key in keys:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from textual import events
+from textual.binding import ActiveBinding
 from textual.keys import key_to_character
 from textual.message import Message
 from textual.screen import Screen
@@ -167,7 +168,8 @@ class KeyBar(Lines):
             return self._message_lines(width)
         shown: dict[str, tuple[int, int, str, str, str]] = {}
         first, without = self._first(), self._without()
-        for _, binding, enabled, _ in self.screen.active_bindings.values():
+        active = self.screen.active_bindings
+        for _, binding, enabled, _ in active.values():
             is_first = binding.action not in (*shown, *_HELP)
             if binding.show and enabled and is_first and binding.id not in without:
                 pressed = binding.key_display or written(binding.key)
@@ -175,7 +177,7 @@ class KeyBar(Lines):
                 if binding.id in first:
                     rank, place = _BEFORE_THE_REST, first.index(binding.id) - len(first)
                 shown[binding.action] = (rank, place, pressed, binding.description, binding.key)
-        last = self._last_keys()
+        last = self._last_keys(active)
         end = sum(line_width(_key(name, description)) for name, description, _ in last)
         line: list[Piece] = []
         self._shown = []
@@ -189,12 +191,12 @@ class KeyBar(Lines):
             self._shown.append((range(start, line_width(line)), pressed))
         return [line]
 
-    def _last_keys(self) -> list[tuple[str, str, str]]:
+    def _last_keys(self, active: Mapping[str, ActiveBinding]) -> list[tuple[str, str, str]]:
         """Name, description and key of the keys for help, as it works while typing, and to quit."""
         focused = self.screen.focused
         helping = [
             pressed
-            for pressed, each in self.screen.active_bindings.items()
+            for pressed, each in active.items()
             if each.binding.action in _HELP
             and not (focused is not None and focused.check_consume_key(pressed, key_to_character(pressed)))
         ]
