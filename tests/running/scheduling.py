@@ -28,7 +28,7 @@ _THEN = {ACTIONS: QUERIES, QUERIES: ACTIONS}
 _OF_ACTIONS = re.compile(r"tests/(actions|cli|faults|interop/actions|spark/repair|statements)/")
 # The fixtures that start Spark for all tests of a process. A wrong guess costs time, and nothing else.
 _ANOTHER = re.compile(
-    r"\b(spark_of_library|spark_here|foreign_spark|streaming|on_s3|cluster|remote|spark_judge)\b\"?[:,)]"
+    r"\b(spark_of_library|spark_here|foreign_spark|streaming|on_s3|cluster|remote|spark_judge)\b(?:[:,)]|\"\))"
     r"|library\.ways|streaming\.sink"
 )
 _ENGINE = re.compile(r"\bengine\b[:,)]|with_engine")

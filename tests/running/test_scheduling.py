@@ -18,6 +18,7 @@ from tests.running.scheduling import ACTIONS, ANOTHER_SPARK, NO_SPARK, QUERIES, 
         ("tests/interop/actions/test_a.py", "context: Context, judge: Judge", ACTIONS),
         ("tests/interop/actions/test_a.py", "judge: Judge", NO_SPARK),
         ("tests/actions/merge/test_a.py", "context: Context", NO_SPARK),
+        ("tests/spark/repair/test_a.py", 'engine: Engine\n    about("streaming", "main")', ACTIONS),
     ],
 )
 def test_a_file_goes_to_the_process_that_has_its_fixtures(file: str, fixture: str, role: str) -> None:
