@@ -42,7 +42,6 @@ import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.FileIO;
 import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
-import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.iceberg.IcebergOptions;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
 import org.apache.paimon.operation.LocalOrphanFilesClean;
@@ -494,7 +493,7 @@ public final class Oracle {
         return table.newExpireSnapshots().config(config).expire();
     }
 
-    private static final class StandingStill extends LocalFileIO {
+    private static final class StandingStill extends Buffered {
         private final int stopAt;
         private final String gate;
         private final AtomicInteger deletions = new AtomicInteger();
@@ -527,7 +526,7 @@ public final class Oracle {
     }
 
     /** A store that waits before it lists the manifests: an orphan cleaning has listed the branches by then. */
-    private static final class ListingLate extends LocalFileIO {
+    private static final class ListingLate extends Buffered {
         private final String gate;
 
         private ListingLate(String gate) {
@@ -588,9 +587,11 @@ public final class Oracle {
 
     private Catalog catalog(boolean cached) {
         Options options = new Options();
-        options.set("warehouse", text("warehouse"));
+        String warehouse = text("warehouse");
+        // Without a scheme nobody is asked which files these are.
+        options.set("warehouse", warehouse.startsWith("/") ? "file:" + warehouse : warehouse);
         options.set("cache-enabled", String.valueOf(cached));
-        return CatalogFactory.createCatalog(CatalogContext.create(options));
+        return CatalogFactory.createCatalog(CatalogContext.create(options, new Buffered.Loader(), null));
     }
 
     private FileStoreTable fileStoreTable() throws Exception {

@@ -22,6 +22,7 @@ FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-", "snappy-java
 OLDEST_JDK = 17
 SOURCE_NAMES = (
     "Oracle.java",
+    "Buffered.java",
     "Values.java",
     "Buckets.java",
     "Writing.java",

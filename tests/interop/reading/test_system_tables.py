@@ -36,13 +36,18 @@ def ours(warehouse: Path, table: TablePath, name: str) -> list[dict[str, Any]]:
 
 def agree(judge: Judge, warehouse: Path, table: TablePath) -> None:
     assert ours(warehouse, table, "options") == judge.read(warehouse, f"{table.full_name}$options")
-    theirs = {row["file_path"]: row for row in judge.read(warehouse, f"{table.full_name}$files")}
+    theirs = {
+        # The judge's warehouse has a scheme.
+        row["file_path"].removeprefix("file:"): row
+        for row in judge.read(warehouse, f"{table.full_name}$files")
+    }
     found = ours(warehouse, table, "files")
     assert len(found) == len(theirs) > 0
     for row in found:
         other = theirs[row["file_path"]]
         row["creation_time"] = f"{datetime.fromtimestamp(row['creation_time'] / 1000):%Y-%m-%d %H:%M:%S}"
         other["creation_time"] = other["creation_time"].partition(".")[0]
+        other["file_path"] = row["file_path"]
         assert row == {name: other[name] for name in row}
 
 
