@@ -101,17 +101,17 @@ def bare_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**kept, SWITCH: "off", "XDG_CONFIG_HOME": "/nowhere", **(more or {})}
 
 
-def loaded_modules(words: Sequence[str]) -> set[str]:
-    """The top-level modules that one command leaves imported, in a process of its own."""
+def loaded_modules(commands: Sequence[Sequence[str]]) -> set[str]:
+    """The top-level modules that commands leave imported, in one process of their own."""
     script = (
-        "import sys\n"
+        "import json, sys\n"
         "from paimark.core.cli.main import run\n"
-        "code = run(sys.argv[1:])\n"
-        "assert code == 0, code\n"
+        "for words in json.loads(sys.argv[1]):\n"
+        "    assert run(words) == 0, words\n"
         "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, *words],
+        [sys.executable, "-c", script, json.dumps(commands)],
         env=bare_environment(),
         capture_output=True,
         text=True,

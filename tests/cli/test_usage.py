@@ -418,9 +418,8 @@ def test_options_that_would_have_no_effect_are_refused_by_name(paimark: Paimark,
         assert (ran.code, ran.out) == (2, "") and words[2] in ran.err, words
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_browsing_imports_nothing_heavy(warehouse: Path) -> None:
+    commands = [
         ["--help"],
         ["tables"],
         ["snapshots", "shop.orders", "--limit", "2"],
@@ -428,7 +427,5 @@ def test_options_that_would_have_no_effect_are_refused_by_name(paimark: Paimark,
         ["branches", "shop.orders"],
         ["tags", "shop.orders"],
         ["schemas", "shop.orders"],
-    ],
-)
-def test_browsing_imports_nothing_heavy(warehouse: Path, words: list[str]) -> None:
-    assert not loaded_modules(["--warehouse", str(warehouse), *words]) & HEAVY
+    ]
+    assert not loaded_modules([["--warehouse", str(warehouse), *each] for each in commands]) & HEAVY

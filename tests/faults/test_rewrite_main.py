@@ -188,7 +188,7 @@ def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Chang
 
 @pytest.mark.parametrize(
     "changes",
-    long_but(REWRITINGS, *SHORT, "replace-main-branch", name=lambda changes: changes[-1][0]),
+    long_but(REWRITINGS, *SHORT, name=lambda changes: changes[-1][0]),
     ids=lambda changes: changes[-1][0],
 )
 def test_every_write_around_a_rewriting_can_be_the_last(

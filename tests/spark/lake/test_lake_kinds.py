@@ -61,8 +61,8 @@ KINDS: dict[str, tuple[dict[str, str], str, list[str], list[str], list[str]]] = 
     ),
     "first": ({"bucket": "1", "merge-engine": "first-row"}, "", ["k"], ["!UPDATE {t} SET v = 1"], []),
 }
-# The others differ less from these.
-OFTEN = ("crossing", "marked")
+# The others differ less from this one.
+OFTEN = ("crossing",)
 
 
 def test_kinds_of_tables(foreign_spark: ForeignSpark, tmp_path: Path, judge: Judge, is_long: bool) -> None:

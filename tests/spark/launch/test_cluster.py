@@ -120,6 +120,7 @@ def test_executors_have_paimons_library(far: Engine, engine_warehouse: Path) -> 
     assert answer.rows == [{"v": sum(range(40)) - 2 + 100}]
 
 
+@pytest.mark.long
 def test_a_commit_from_executors(far: Engine, engine_warehouse: Path) -> None:
     name = own_table(engine_warehouse, "clustered")
     lineage = lineage_of(engine_warehouse, name)
