@@ -7,7 +7,7 @@ Results are kept until the app listens, then passed on at once. Does not import 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from paimark.core.errors import NotFound, PaimarkError
@@ -118,30 +118,28 @@ class Opening:
     def _choose(self, names: list[str], wanted: Target | None) -> Target | None:
         """Choose the requested table, else the first of its database, else the first of any."""
         first = [name for name in names if wanted is not None and name == wanted.table.database]
+        read: dict[str, list[TablePath]] = {}
         for database in dict.fromkeys([*first, *names]):
-            if listed := self._list(database):
+            if self._list(database, read):
                 break
-        else:
-            return None
-        target, problem = Target(listed[0]), ""
-        if wanted is not None and wanted.table in listed:
-            target = wanted
-        elif wanted is not None:
-            problem = f"There is no table {wanted.table.full_name}: this is the first one"
-        self._put(lambda screen: screen.begin_at(target, problem))
+        target, problem = next((Target(listed[0]) for listed in read.values() if listed), None), ""
+        if target is not None and wanted is not None:
+            if wanted.table in read[target.table.database]:
+                target = wanted
+            else:
+                problem = f"There is no table {wanted.table.full_name}: this is the first one"
+        self._put(lambda screen: _begin(screen, read, target, problem))
         return target
 
-    def _list(self, database: str) -> list[TablePath]:
-        """The tables of a database; none if this user may not list them."""
+    def _list(self, database: str, read: dict[str, list[TablePath]]) -> bool:
+        """Add the tables of a database to `read`, if this user may list them; return whether it has any."""
         try:
-            listed = tables(self._session.files, database)
+            read[database] = tables(self._session.files, database)
         except Denied as error:
             # The tree shows the error once the database is opened.
             problem = f"{database}: {error.message}"
             self._put(lambda screen: screen.note(problem))
-            return []
-        self._put(lambda screen: screen.tables.take_tables(database, listed))
-        return listed
+        return bool(read.get(database))
 
     def _open(self, target: Target) -> Opened:
         """Open the target; or main, if there is no such branch."""
@@ -164,3 +162,13 @@ class Opening:
             self._put(lambda screen: screen.begin_at(opened.target, problem))
         else:
             self._put(lambda screen: screen.arrive(opened.target, _TABS[found.kind], found.name, found.note))
+
+
+def _begin(
+    screen: Beginner, listed: Mapping[str, list[TablePath]], target: Target | None, problem: str
+) -> None:
+    """In one go: between the tables and the chosen one, a key that waits for its rows would find none."""
+    for database, found in listed.items():
+        screen.tables.take_tables(database, found)
+    if target is not None:
+        screen.begin_at(target, problem)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
 from paimark.core.config import Settings
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import tables
+from paimark.core.table.layout import TablePath
 from paimark.tui.session import Session
 from tests.tui.conftest import act
 from tests.tui.driving import Shown, sitting
@@ -46,6 +50,25 @@ async def test_the_keys_are_in_the_rows_of_the_table_asked_for(warehouse: Path, 
         if not early:
             await console.sees("1 of 5")
         await console.press("j")
+        await console.sees("● orders", "▌  4", "2 of 5")
+
+
+async def test_a_key_typed_before_the_tables_are_listed_is_for_the_rows(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_typed = threading.Event()
+
+    def listed(files: Files, database: str) -> list[TablePath]:
+        is_typed.wait()
+        return tables(files, database)
+
+    monkeypatch.setattr("paimark.tui.opening.tables", listed)
+    async with sitting(warehouse, session=at(warehouse, "shop.orders")) as console:
+        try:
+            await console.press("j")
+            await console.sees(about("1 key", "kept"))
+        finally:
+            is_typed.set()
         await console.sees("● orders", "▌  4", "2 of 5")
 
 
