@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyspark
 
+from paimark.core.spark.launch.jvm import MANY_NAMES
 from tests.isolation import KEPT
 
 BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
@@ -34,9 +35,7 @@ SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 # Options for a JVM that is started often and runs briefly: its classes need no check.
 _UNCHECKED = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote")
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:MetaspaceSize=300m")
-# As for the engine, whose jars have as many names.
-_NAMES = ("-XX:+UnlockExperimentalVMOptions", "-XX:SymbolTableSize=524288")
-SMALL = ("-Xmx1g", *_BRIEF, *_UNCHECKED, *_NAMES)
+SMALL = ("-Xmx1g", *_BRIEF, *_UNCHECKED, *MANY_NAMES)
 
 
 class ToolMissing(Exception):

@@ -46,12 +46,12 @@ _OPENED = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
+# Spark's classes have a quarter of a million names. Java's table for 32,768 grows too late: until then each
+# is searched for in long lists, for a tenth of the CPU time of a start.
+MANY_NAMES = ("-XX:+UnlockExperimentalVMOptions", "-XX:SymbolTableSize=524288")
 FLAGS = (
     "-XX:+IgnoreUnrecognizedVMOptions",
-    # Spark's classes have a quarter of a million names. Java's table for 32,768 grows too late: until then
-    # each is searched for in long lists, for a tenth of the CPU time of a start.
-    "-XX:+UnlockExperimentalVMOptions",
-    "-XX:SymbolTableSize=524288",
+    *MANY_NAMES,
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
     *(f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED),
