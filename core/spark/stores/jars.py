@@ -1,8 +1,8 @@
 """Jars that Spark's wheel lacks: their lists, where they are on this machine, and how they are fetched.
 
 They are in the cache directory, or in this environment of Python (`make setup`), and their checksums are
-checked at each use. Maven fetches them if it is installed, else the Ivy that Spark contains, each with the
-repositories of its own configuration: none is named here.
+checked by each process that uses them, and again if they change. Maven fetches them if it is installed, else
+the Ivy that Spark contains, each with the repositories of its own configuration: none is named here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from importlib.resources import files as resources
 from pathlib import Path
@@ -94,14 +94,22 @@ def require_ours(directory: Path) -> None:
 def require_checksum(path: Path, jar: Jar, hint: str) -> None:
     """Raises `Unavailable` for a jar that is missing, or has another checksum than in the list."""
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        status = path.stat()
+        identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        digest = _digest(path, identity)
     except OSError as error:
         raise Unavailable(f"{path} can't be read: {error.strerror}", hint) from error
     if digest != jar.sha256:
         raise Unavailable(
             f"{path.name} is not the jar that it should be: its SHA-256 is {digest}, not {jar.sha256}", hint
         )
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, identity: tuple[int, ...]) -> str:
+    """The SHA-256 of a file in hex; it is read again only if it is another one by its identity."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 _HEAD = re.compile(r"# for (\S+) (\S+): (.+)")
