@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +21,7 @@ from tests.copying import copied
 from tests.interop.judge_fixture import judge
 from tests.once import once_a_run
 from tests.paimon import commit, create_table, open_table
-from tests.spark.engine_fixture import engine, engine_warehouse, mortal
+from tests.spark.engine_fixture import INTERPRETED, engine, engine_warehouse, mortal
 from tests.spark.lake.foreign_spark import far_house, foreign_spark
 from tests.spark.library.session import library_session
 from tests.spark.standalone import SPARING
@@ -60,6 +63,14 @@ ORDERS = pa.schema(
     ]
 )
 EVENTS = pa.schema([pa.field("day", pa.string()), pa.field("kind", pa.string())])
+_numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As pytest's own, which looks at the directories of all earlier tests to find the next number."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(_numbers[name])}", numbered=False)
 
 
 @pytest.fixture(autouse=True)
@@ -113,9 +124,10 @@ def _sparing_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spark]:
+def spark_here(tmp_path_factory: pytest.TempPathFactory, is_long: bool) -> Iterator[Spark]:
     """A Spark of this process, with Paimon's library."""
-    with library_session(tmp_path_factory.mktemp("library-spark")) as spark:
+    settings = {} if is_long else INTERPRETED
+    with library_session(tmp_path_factory.mktemp("library-spark"), settings) as spark:
         yield spark
 
 

@@ -18,8 +18,8 @@ from paimark.core.spark.launch.session_settings import SCAN
 from paimark.core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
 
 # A query of a few rows runs its projections and conditions once: to compile Java for each costs more.
-# `make test-long` compiles them, and so does each other Spark of a run.
-_INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# `make test-long` compiles them, and so do the Sparks of a run that commands, clusters and others start.
+INTERPRETED = {"spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 # Survives only if properties are escaped as Java reads them.
 ODD_SETTING = "a=b:c#d!  é \\ \N{GRINNING FACE}"
 
@@ -122,7 +122,7 @@ def engine(
     engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory, is_long: bool
 ) -> Iterator[Engine]:
     """A running engine, which stays: the first query of each kind costs a new one much CPU."""
-    conf = {} if is_long else _INTERPRETED
+    conf = {} if is_long else INTERPRETED
     with closing(_engine(engine_warehouse, tmp_path_factory, conf)) as engine:
         engine.start()
         yield engine

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from paimark.core.spark.datasource.scan import WarehouseAccess
@@ -28,10 +29,10 @@ _CONF = {
 
 
 @contextmanager
-def library_session(scratch: Path) -> Iterator[Spark]:
-    """The environment that a start of Spark changes is as before."""
+def library_session(scratch: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Spark]:
+    """`settings` are Spark's. The environment that a start of Spark changes is as before."""
     before = dict(os.environ)
-    spark = start_spark(Start("", {}, "local[2]", _CONF, str(scratch), False))
+    spark = start_spark(Start("", {}, "local[2]", {**_CONF, **settings}, str(scratch), False))
     spark.session.dataSource.register(PaimarkSource)
     os.environ.clear()
     os.environ.update(before)
