@@ -116,11 +116,12 @@ def test_all_rows_are_on_the_disk_before_they_replace_the_older_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
     """Else a power cut may leave a file without rows in its place."""
-    synced = []
-    monkeypatch.setattr("os.fsync", lambda descriptor: synced.append((older(), os.fstat(descriptor).st_size)))
     path = tmp_path / f"out.{ending}"
     path.write_text("older")
-    older = path.read_bytes
+    synced: list[tuple[bytes, int]] = []
+    monkeypatch.setattr(
+        "os.fsync", lambda descriptor: synced.append((path.read_bytes(), os.fstat(descriptor).st_size))
+    )
     export(path, ROWS)
     assert synced == [(b"older", path.stat().st_size)]
 
