@@ -88,6 +88,9 @@ class ResultFile:
         """Raises `Refused` if a file exists that must stay, `Unavailable` if the file can't be written."""
         try:
             self._writer.close()
+            # A name must never lead to rows that a power cut takes: the older file would be lost for nothing.
+            self._out.flush()
+            os.fsync(self._out.fileno())
             self._out.close()
             if self._replacing:
                 os.replace(self._temporary, self._path)

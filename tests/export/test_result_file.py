@@ -111,6 +111,21 @@ def test_a_result_that_breaks_off_leaves_the_older_file_and_nothing_else(tmp_pat
     assert path.read_text() == "older"
 
 
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "arrow"])
+def test_all_rows_are_on_the_disk_before_they_replace_the_older_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """Else a power cut may leave a file without rows in its place."""
+    path = tmp_path / f"out.{ending}"
+    path.write_text("older")
+    synced: list[tuple[bytes, int]] = []
+    monkeypatch.setattr(
+        "os.fsync", lambda descriptor: synced.append((path.read_bytes(), os.fstat(descriptor).st_size))
+    )
+    export(path, ROWS)
+    assert synced == [(b"older", path.stat().st_size)]
+
+
 def test_only_what_a_killed_process_left_a_day_ago_is_removed(tmp_path: Path) -> None:
     """A process that is alive may not have written for a day either."""
     alive = ResultFile(tmp_path / "alive.csv", ROWS.schema)

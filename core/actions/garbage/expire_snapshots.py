@@ -4,6 +4,9 @@ Order: EARLIEST is raised first, so that a reader who asks for the oldest snapsh
 go. Data, manifests and lists follow; the snapshot files are deleted last, oldest first. So an interrupted
 expiry finds in them what else must go, and a process that makes a tag meanwhile sees from the next snapshot's
 file that an expiry may be running. Claims of savepoints being made count as the tags they will become.
+
+Another engine may roll the root back meanwhile, to a snapshot that was to go. So the expiry looks again and
+again whether the snapshots that stay are still there; if not, it finds out anew which ones go.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from typing import Any, Self
 
 import msgspec
 
+from paimark.core.actions.change import fence
 from paimark.core.actions.change.change import GONE, Change, Done, Work
-from paimark.core.actions.change.journal import Hold, JournaledChange
-from paimark.core.actions.change.operations import written_by_others
+from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
+from paimark.core.actions.change.operations import written_later
 from paimark.core.actions.checks import (
     KEPT,
     changelog_refusals,
@@ -52,6 +56,9 @@ from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.read_tags import is_of_read
 from paimark.core.table.records import Point, Snapshot, commit_key, point_of
 from paimark.core.text import lowered, whole_number
+
+# Seconds between two looks at the snapshots that stay, while the others are deleted.
+_LOOK_EVERY = 0.2
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -124,6 +131,10 @@ class ExpireState(msgspec.Struct, frozen=True):
     first_kept: Point | None = None
 
 
+class _Moved(Exception):
+    """A snapshot that stays is gone, or another one: it is found out anew which ones go."""
+
+
 class ExpireSnapshots(Change[ExpireState]):
     """The journal entry is the point of no return."""
 
@@ -135,6 +146,8 @@ class ExpireSnapshots(Change[ExpireState]):
         self._count: FileCount | None = None
         # Whether the branch is gone, or another one by now.
         self._is_over = False
+        # The newest snapshot, if main was rolled back to before the end of the expiry.
+        self._rolled_back_to: int | None = None
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -161,10 +174,10 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root = self.work.files, self._root
         going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
         going = {each: path for each, path in going.items() if each < self.state.end}
-        later = written_by_others(hold, going.values())
-        if later and self._is_end_as_planned():
-            # Nobody has rolled the root back so far: a clock was set back.
-            later = set()
+        # If the end is as planned, nobody has rolled the root back so far: a clock was set back.
+        if COMMITTED not in hold.steps or self._is_end_as_planned():
+            return [*going]
+        later = written_later(files, root.table, hold.journaled, going.values())
         return [each for each, path in going.items() if path not in later]
 
     def check(self, hold: Hold) -> None:
@@ -174,23 +187,46 @@ class ExpireSnapshots(Change[ExpireState]):
         _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
 
     def finish(self, hold: Hold) -> None:
+        while not self._is_over:
+            try:
+                return self._expire(hold)
+            except _Moved:
+                # The count was of other snapshots.
+                self._count = None
+
+    def _expire(self, hold: Hold) -> None:
+        """Raises `_Moved`."""
         files, root, progress = self.work.files, self._root, self.work.progress
         if self._is_another():
             self._is_over = True
             return
         ids = self._going(hold)
+        there = Lineage(files, root).snapshot_ids()
+        staying = sorted({*there}.difference(ids))
+        self._rolled_back_to = there[-1] if there and there[-1] < self.state.end else None
+        anchors = [root.snapshot(each) for each in (*staying[:1], *staying[-1:])]
+        before = list(files.read_many(anchors))
+
+        def require() -> None:
+            hold.require()
+            if list(files.read_many(anchors)) != before:
+                raise _Moved
+
         if LISTS_GONE not in hold.steps:
             guard_tags.repair_held(files, root.table)
-            there = Lineage(files, root).snapshot_ids()
-            first = min({*there}.difference(ids), default=self.state.end)
+            first = min(staying, default=self.state.end)
             _raise_earliest(files, root, first, max(there, default=first))
             progress(f"readers now begin with snapshot {first}")
             if ids:
                 to_delete, _ = _to_delete(files, root, ids)
-                self._removed = remove(self.work.context, hold, to_delete, progress, count=self._count)
-        for position, number in enumerate(ids):
-            if position % 100 == 0:
-                hold.require()
+                self._removed += remove(
+                    self.work.context, hold, to_delete, progress, count=self._count, require=require
+                )
+        looked = None
+        for number in ids:
+            if looked is None or fence.seconds_since(looked) >= _LOOK_EVERY:
+                require()
+                looked = fence.clocks()
             # One by one: after a gap, a process that makes a tag would take the snapshot below for the
             # newest.
             files.delete(root.snapshot(number))
@@ -217,6 +253,11 @@ class ExpireSnapshots(Change[ExpireState]):
         plan, removed, state = self.work.plan, self._removed, self.state
         message = f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}"
         message += removed.said(plan)
+        if self._rolled_back_to is not None:
+            message += (
+                f". {self._root.label} was rolled back meanwhile, and snapshot {self._rolled_back_to} stays: "
+                f"`paimark verify {plan.table}` says whether it is whole"
+            )
         if self._is_over:
             message = self._nothing_more()
         return Done(
@@ -224,7 +265,7 @@ class ExpireSnapshots(Change[ExpireState]):
             result=_result(plan, state.count, removed),
             before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
             after=f"from {state.end}",
-            falls_short=self._is_over,
+            falls_short=self._is_over or self._rolled_back_to is not None,
         )
 
     def _nothing_more(self) -> str:

@@ -8,7 +8,7 @@ must go.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -69,18 +69,20 @@ def remove(
     progress: Progress,
     part: str = "",
     count: FileCount | None = None,
+    require: Callable[[], None] | None = None,
 ) -> Removed:
     """Delete every file that only the references to delete keep. Idempotent.
 
     `part` distinguishes the removal from others of the same change. `count` is a count that was made before;
-    it is used if it covers all references to delete.
+    it is used if it covers all references to delete. `require` is called at each look instead of the hold's:
+    what it raises ends the removal.
 
     Raises `Refused` when the references can't be read, and `TakenOver`. A recovery does not raise `Refused`:
     it keeps the remaining files and ends the change, because the damage is permanent and must not block the
     table.
     """
     try:
-        return _remove(context, hold, to_delete, progress, part, count)
+        return _remove(context, hold, to_delete, progress, part, count, require or hold.require)
     except TakenOver:
         raise
     except Refused as error:
@@ -92,7 +94,13 @@ def remove(
 
 
 def _remove(
-    context: Context, hold: Hold, to_delete: ToDelete, progress: Progress, part: str, count: FileCount | None
+    context: Context,
+    hold: Hold,
+    to_delete: ToDelete,
+    progress: Progress,
+    part: str,
+    count: FileCount | None,
+    require: Callable[[], None],
 ) -> Removed:
     removed = Removed()
     left = [(done, kind) for done, kind in _KINDS if part + done not in hold.steps]
@@ -102,7 +110,7 @@ def _remove(
         with_data = (DATA_GONE, "data") in left
         count = FileCount(context.files, hold.table, to_delete, progress, with_data=with_data)
     count.to_delete = to_delete
-    watch = Watch(hold, count)
+    watch = Watch(hold, count, require)
     for done, kind in left:
         sweep = _Sweep(context.files, watch, kind, progress)
         gone = sweep.run()
@@ -223,10 +231,10 @@ Names = frozenset[str]
 class Watch:
     """Updates a count while files are deleted; `freed` has the files that may still be deleted."""
 
-    def __init__(self, hold: Hold, count: FileCount) -> None:
-        """Raises `Refused` when the references can't be read, and `TakenOver`."""
-        hold.require()
-        self._hold = hold
+    def __init__(self, hold: Hold, count: FileCount, require: Callable[[], None]) -> None:
+        """Raises `Refused` when the references can't be read, and what `require` raises."""
+        require()
+        self._require = require
         self._count = count
         self._files: Files = hold.context.files
         self._table: TablePath = hold.table
@@ -252,7 +260,7 @@ class Watch:
         """Look again, if it is due. Raises like the constructor."""
         if fence.seconds_since(self._ended) < _LOOK_EVERY and fence.seconds_since(self._began) < _STALE_AFTER:
             return
-        self._hold.require()
+        self._require()
         if fence.seconds_since(self._was_everywhere) >= _LOOK_EVERYWHERE_EVERY:
             self._look_everywhere()
         self._look_near()
@@ -263,7 +271,7 @@ class Watch:
 
     def settle(self) -> None:
         """Count exactly: a new reference that is gone again keeps nothing. Raises like the constructor."""
-        self._hold.require()
+        self._require()
         self.freed = self._count.freed()
         self._look_near()
 
