@@ -272,7 +272,9 @@ def _unread(states: States) -> str:
 def _nothing_so_old(states: States, requested: str, zone: tzinfo) -> NotFound:
     earliest = states.earliest()
     if earliest is None:
-        return NotFound(f"{states.table_name} has no snapshot yet, so none as of {requested}")
+        return NotFound(
+            f"{states.table_name} has no snapshot yet, so none as of {requested}", "Commit some rows first."
+        )
     later = min(states.savepoint_states, key=lambda state: state.time, default=None)
     closest = ""
     if later is not None:

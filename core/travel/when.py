@@ -38,7 +38,7 @@ def versions(files: Files, root: Root, first: str | None, last: str | None) -> l
     states = States(files, root)
     live = states.lineage.snapshot_ids()
     if not live:
-        raise NotFound(f"{states.table_name} has no snapshot yet", "")
+        raise NotFound(f"{states.table_name} has no snapshot yet", "Commit some rows first.")
     found = {each: f"snapshot.{each}" for each in live}
     # Ids above the newest snapshot are of a history that was rolled back.
     for state in states.tag_states:

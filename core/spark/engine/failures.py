@@ -34,6 +34,12 @@ _TOO_DEEP = "java.lang.StackOverflowError"
 _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
 _LACKS_CLASS = "Spark's Java has no class"
 _DISK_FULL = "No space left on device"
+# Java's words for a local file, with the hint.
+_NOT_ALLOWED = re.compile(r"(/\S.*) \((Read-only file system|Permission denied)\)")
+_ALLOWED_BY = {
+    "Read-only file system": "It is mounted read-only.",
+    "Permission denied": "Check who owns it, or run as a user who may.",
+}
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
 # The error of Hadoop 3.4 on Java 24 and newer. Paimon tables don't need that call.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
@@ -154,6 +160,8 @@ def _of_the_machines(text: str) -> tuple[str, str] | None:
             "Free some space there, or let spark.local.dir name a larger disk for Spark (on a cluster its "
             "workers' SPARK_LOCAL_DIRS, or YARN's local directories).",
         )
+    if stopped := _NOT_ALLOWED.search(text):
+        return f"{stopped[1]} can't be used: {stopped[2].lower()}", _ALLOWED_BY[stopped[2]]
     if any(words in text for words in WAS_ENDED):
         return (
             "The cluster ended this application while the statement ran",

@@ -125,7 +125,7 @@ def test_a_branch_is_searched_by_its_name(when: Paimark) -> None:
         (["since.prices", "cost < 0) or (1 = 1"], 2, ("cost < 0) or (1 = 1", "one condition")),
         (["since.prices", "cost < 0", "--from", "11", "--to", "8"], 2, ("after snapshot 8",)),
         (["since.prices", "cost < 0", "--from", "5"], 1, ("since.prices has no", "5")),
-        (["since.empty", "price < 0"], 1, ("since.empty", "no snapshot")),
+        (["since.empty", "price < 0"], 1, ("since.empty", "no snapshot", "commit")),
         (["since.none", "price < 0"], 1, ("since.none",)),
     ],
 )

@@ -31,6 +31,11 @@ from tests.wording import about
             'The expression "a" is not in GROUP BY',
             "Add it.",
         ),
+        (
+            "/lake/shop.db/t/bucket-0/data-1.parquet (Read-only file system)",
+            "/lake/shop.db/t/bucket-0/data-1.parquet can't be used: read-only file system",
+            "It is mounted read-only.",
+        ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
     ],
 )
