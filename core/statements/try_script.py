@@ -145,7 +145,11 @@ class _Attempt:
         with self._staying():
             head = self._run(script)
             done, results = self._publish(head)
-        said = f"{counted(len(script), 'statement')}" + (f", {checks_said(results)}" if results else "")
+        said = counted(len(script), "statement")
+        if head == self.start.head.snapshot.id:
+            said += ", no commit of rows"
+        if results:
+            said += f", {checks_said(results)}"
         snapshot = head if done is None else done.result.get("snapshot_id")
         return Outcome(
             action=self.plan.action,
@@ -208,14 +212,7 @@ class _Attempt:
         arguments = self.plan.arguments
         given: dict[str, object] = {"check": arguments["check"]} if arguments["check"] else {}
         if arguments["publish"] == "no":
-            made = verdict(
-                self.context,
-                self.table,
-                given,
-                lambda: version_to_check(self.context, self.table, f"branch.{self.name}"),
-            )
-            raise_first(made.refusals)
-            return None, made.results
+            return None, self._checked(given)
         if arguments["publish"] == "merge":
             return self._do("merge-branch", name=self.name, up_to=head, **given)
         now = start_of(self.context.files, self.table)
@@ -226,12 +223,25 @@ class _Attempt:
             )
         return self._do("replace-main-branch", name=self.name, up_to=head, **given)
 
+    def _checked(self, given: Mapping[str, object]) -> tuple[CheckResult, ...]:
+        """What the checks say of the branch. Raises `Refused` for one that fails."""
+        made = verdict(
+            self.context,
+            self.table,
+            given,
+            lambda: version_to_check(self.context, self.table, f"branch.{self.name}"),
+        )
+        raise_first(made.refusals)
+        return made.results
+
     def _do(self, step: str, /, **arguments: object) -> tuple[Outcome, tuple[CheckResult, ...]]:
         context = dataclasses.replace(self.context, progress=self.progress)
         made = action(step).plan(context, self.table, arguments)
         raise_first(made.refusals)
+        # With nothing to merge, the plan has checked nothing: a repair that found no row must not pass.
+        checks = self._checked(arguments) if made.empty else made.checks
         try:
-            return action(step).apply(context, made, self.progress), made.checks
+            return action(step).apply(context, made, self.progress), checks
         except Refused:
             now = start_of(self.context.files, self.table).head.snapshot
             if made.arguments.get("kind") != "fast-forward" or is_same_commit(now, self.start.head.snapshot):

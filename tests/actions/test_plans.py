@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -322,3 +323,21 @@ def test_the_headline_is_one_sentence_a_person_reads(context: Context) -> None:
     assert planned(context, "delete-tag", name="v2").headline == "Delete tag v2 of shop.orders."
     assert planned(context, "delete-branch", name="fix").headline == "Delete branch fix of shop.orders."
     assert planned(context, "recover").headline == "shop.orders has nothing interrupted."
+
+
+@pytest.mark.parametrize(("name", "arguments"), [
+    ("merge-branch", {"name": "fix"}),
+    ("rollback", {"to": "snapshot.3"}),
+    (REPLACE, {"name": "fix", "layout": "overwrite"}),
+])  # fmt: skip
+def test_a_plan_names_the_savepoint_that_holds_main_already(
+    context: Context, warehouse: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    replace_rows(warehouse, "$branch_fix")
+    plan = planned(context, name, **arguments)
+    assert any(about("current main", "savepoint 1").search(text) for text in texts(plan, "keeps"))
+    assert not [step for step in plan.steps if "savepoint-" in step.target]
+    replace_rows(warehouse)
+    plan = planned(context, name, **arguments)
+    assert any(about("current main", "savepoint 2").search(text) for text in texts(plan, "keeps"))
+    assert [step for step in plan.steps if step.target.endswith("savepoint-2")]

@@ -118,6 +118,20 @@ def test_a_check_fails_first_then_the_repair_is_published_and_taken_back(
 
 
 @pytest.mark.parametrize("table", ["keyed"], indirect=True)
+def test_a_repair_that_finds_no_row_is_checked_too(
+    context: Context, table: TablePath, trying: Trying
+) -> None:
+    nothing = "UPDATE {this} SET price = 1 WHERE id = 99;"
+    with pytest.raises(Refused) as caught:
+        trying(nothing)
+    assert about("no negative prices", "1 row").search(caught.value.message)
+    assert about("main", "branch aside").search(caught.value.hint)
+    add(context, table, (2, 1.0))
+    ended = trying(nothing, name="again")
+    assert ended.message.endswith(": 1 statement, no commit of rows, 1 check passes")
+
+
+@pytest.mark.parametrize("table", ["keyed"], indirect=True)
 def test_a_statement_that_fails_is_named(context: Context, table: TablePath, trying: Trying) -> None:
     three = f"{REPAIR} INSERT INTO {{this}} SELECT id, raise_error('too dear') FROM {{this}}; {REPAIR}"
     with pytest.raises(PaimarkError) as caught:

@@ -121,7 +121,8 @@ class TablesPane(Frame):
         before, self._listings = self._listings, listings
         if listings[""] != before.get("", set(map(database_directory, self.databases))):
             self._listing.ask(lambda report: report(databases(self.session.files)))
-        if listings != before:
+        # The error of the whole list stays until a listing succeeds.
+        if listings != before and not self._failed:
             self._show()
         for database in self._open & listings.keys():
             tables = self.tables.get(database)

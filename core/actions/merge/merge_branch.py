@@ -20,8 +20,7 @@ from paimark.core.actions.merge.rows import merged_rows, result_of, rewriting
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.plan_wording import may_be_overwritten, streams_skip
 from paimark.core.actions.rewrite.columns import columns_change, columns_lost, lost_columns
-from paimark.core.actions.rewrite.spark_rewrite import QueryRows, version_of
-from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.rewrite.spark_rewrite import PlannedSafety, QueryRows, planned_safety, version_of
 from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, rows_at, verdict
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
@@ -63,7 +62,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         given["into"] = divergence.start.root.label
     if divergence.kind == "nothing":
         return Plan(
-            headline=f"{place} of {table.full_name} has all of branch {name} already{_up_to(up_to)}.",
+            headline=f"{place} of {table.full_name} has all of branch {name}{_up_to(up_to)} already.",
             arguments=given,
             fingerprint=divergence.fingerprint,
             empty=True,
@@ -76,15 +75,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
         divergence, resolution, has_moved = chosen(context, divergence, path, digest)
         given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": _resolved(resolution)}
-    safety = savepoint_claim.next_id(context.files, table) if divergence.start.is_main else None
+    safety = planned_safety(context.files, divergence.start) if divergence.start.is_main else None
     lost = lost_columns(divergence.start.schema, divergence.target.schema)
     drops = arguments.get("drop_columns") is True
     if drops and not lost:
         raise UsageError(f"Branch {name} of {table.full_name} dropped no column", "Leave --drop-columns out.")
-    steps = list[Step]()
-    if safety is not None:
-        kept = f"keeps snapshot {main.id} of main, as it is now"
-        steps.append(Step("create", table.savepoint(safety), kept))
+    steps = list[Step]() if safety is None else [*safety.steps]
     steps += [
         Step("copy", divergence.start.root.schema(number), f"of {name}")
         for number, _ in divergence.new_schemas
@@ -221,9 +217,9 @@ def _name_of(divergence: Divergence) -> str:
     return "main" if divergence.start.is_main else divergence.start.root.label
 
 
-def _kept(divergence: Divergence, safety: int | None) -> str:
+def _kept(divergence: Divergence, safety: PlannedSafety | None) -> str:
     if safety is not None:
-        return f"the current main as savepoint {safety}"
+        return f"the current main as savepoint {safety.id}"
     return f"{divergence.start.place} until now, as its snapshot {divergence.start.head.snapshot.id}"
 
 

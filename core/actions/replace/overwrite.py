@@ -21,11 +21,11 @@ from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, sna
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
+    planned_safety,
     rows_copied,
     rows_of,
     version_of,
 )
-from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.row_checks.checking import CheckedRows, Verdict, is_checked, rows_at, verdict
 from paimark.core.errors import UsageError
 from paimark.core.table.definition.file_sizes import unit_of
@@ -50,7 +50,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     refusals = [*divergence.schema_refusals, *copied.refusals]
     if newest := Lineage(files, divergence.branch.root).latest_schema():
         refusals += column_refusals(newest, f"Branch {name}", divergence.target)
-    safety = savepoint_claim.next_id(files, table)
+    safety = planned_safety(files, start)
     checked = Verdict()
     if not refusals:
         checked = verdict(context, table, arguments, lambda: _to_check(divergence))
@@ -69,7 +69,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         lasting=divergence.lasting,
         main_at=point_of(main),
         steps=(
-            Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
+            *safety.steps,
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in divergence.new_schemas),
             copied.step,
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
@@ -83,7 +83,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
             streams_skip(files, start.root),
             *columns_change(start, divergence.target.schema),
             Item("affects", f"jobs on branch {name} go on writing there, and not to main"),
-            Item("keeps", f"the current main as savepoint {safety}; branch {name} with its own tags"),
+            Item("keeps", f"the current main as savepoint {safety.id}; branch {name} with its own tags"),
         ),
         phrase=name,
         cost=copied.cost,

@@ -220,6 +220,27 @@ def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
     return next((each.id for each in savepoints if each.saved_snapshot_id == snapshot_id), None)
 
 
+class PlannedSafety(NamedTuple):
+    """What a plan says of the savepoint that will hold main as it is now: its id, and the step that makes it.
+
+    There is no step where a savepoint holds that snapshot already.
+    """
+
+    id: int
+    steps: tuple[Step, ...]
+
+
+def planned_safety(files: Files, start: RewriteBase) -> PlannedSafety:
+    """What `keep_safe` will do, as far as is known before the change."""
+    head, table = start.head.snapshot.id, start.root.table
+    if (there := saved(files, start.root, head)) is not None:
+        return PlannedSafety(there, ())
+    new = savepoint_claim.next_id(files, table)
+    return PlannedSafety(
+        new, (Step("create", table.savepoint(new), f"keeps snapshot {head} of main, as it is now"),)
+    )
+
+
 def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Progress) -> tuple[int, bool]:
     """The id of a savepoint of main's present snapshot, and whether it is a new one."""
     head = start.head

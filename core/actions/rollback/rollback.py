@@ -19,6 +19,7 @@ from paimark.core.actions.rewrite.rewrite_main import RewriteMain, RewriteState,
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
+    planned_safety,
     rows_copied,
     rows_of,
 )
@@ -29,7 +30,6 @@ from paimark.core.actions.rollback.target import (
     rollback_target,
     target_as_planned,
 )
-from paimark.core.actions.roots import savepoint_claim
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import hides_written_rows
 from paimark.core.table.layout import TablePath
@@ -57,7 +57,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             empty=True,
         )
     copied = rows_copied(context, target.target, snapshot, what, "Choose another version.")
-    safety = savepoint_claim.next_id(files, table)
+    safety = planned_safety(files, start)
     return Plan(
         headline=f"Give main of {table.full_name} the rows of {target.dated}.",
         arguments={"to": version, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
@@ -65,7 +65,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         lasting=target.lasting,
         main_at=point_of(head),
         steps=(
-            Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
+            *safety.steps,
             *_new_definition(target),
             copied.step,
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
@@ -74,7 +74,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             lost_since(context, target, "from the newest rows"),
             *may_be_overwritten(files, start.root, context.clock()),
             *_affected(files, target),
-            Item("keeps", f"the current main as savepoint {safety}; every version, tag and savepoint"),
+            Item("keeps", f"the current main as savepoint {safety.id}; every version, tag and savepoint"),
         ),
         cost=copied.cost,
         refusals=(*copied.refusals, *target.misfits),

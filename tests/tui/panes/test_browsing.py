@@ -29,6 +29,7 @@ from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import commit, create_table
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_events, at_orders, sitting
+from tests.tui.settling import settled
 from tests.wording import about
 
 
@@ -204,8 +205,14 @@ async def test_a_pointer_to_a_missing_main_is_an_error_never_main(warehouse: Pat
 
 
 async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> None:
-    async with sitting(tmp_path / "nowhere") as console:
+    # The end of a path of many lines is cut, so that the hint is in sight.
+    async with sitting(tmp_path / ("a-long-name-" * 10) / "nowhere") as console:
         await console.sees("There is no", "warehouse at", "make one:")
+        # The names are listed every few seconds, and there are none.
+        console.app.browse.tables.follow()
+        await console.until(lambda: console.app.browse.tables._listings == {"": frozenset()}, "it is listed")
+        await settled(console.app)
+        assert console.shows("There is no", "warehouse at", "make one:")
     (tmp_path / "empty").mkdir()
     async with sitting(tmp_path / "empty") as console:
         await console.sees("No databases", "in this", "warehouse", "What Spark,")

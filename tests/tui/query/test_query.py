@@ -35,7 +35,7 @@ async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, eng
         # What is typed meanwhile is text, not keys for the rows.
         await console.type(" x2")
         assert pane.editor.text.endswith("ORDER BY order_id x2")
-        await console.sees(about("esc", "rows"))
+        await console.sees(about("esc", "rows"), "esc leave")
         await console.press("escape")
         assert pane.grid.has_focus
         await console.press("j", "i")

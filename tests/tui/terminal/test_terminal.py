@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -87,9 +88,11 @@ def terminal_in(tmp_path: Path, *, with_spark: bool = False) -> Iterator[Tmux]:
         "VISUAL": "sed -i s/SELECT/sELECT/",
         **({} if with_spark else {"JAVA_HOME": str(tmp_path)}),
     }
-    tmux = Tmux(tmp_path / "tmux.socket", environment)
-    yield tmux
-    tmux.close()
+    # A socket's path has at most 107 bytes (103 on a Mac), and a test's directory may be longer.
+    with tempfile.TemporaryDirectory(prefix="tmux-", dir="/tmp") as short:
+        tmux = Tmux(Path(short, "socket"), environment)
+        yield tmux
+        tmux.close()
 
 
 def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmux) -> None:

@@ -102,7 +102,8 @@ class QuerySheet(Column):
             id="query.blame",
         ),
         Binding("E", "change", "edit", tooltip="change cells, add and delete rows", id="query.change"),
-        Binding("escape", "leave", "to the rows, then the tables", show=False, id="query.leave"),
+        # The bar shows it: while somebody types, the keys that go elsewhere are text.
+        Binding("escape", "leave", "leave", tooltip="to the rows, then the tables", id="query.leave"),
     ]
 
     class RowHighlighted(Message):

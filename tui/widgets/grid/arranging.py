@@ -225,8 +225,8 @@ class Painter:
             )
         return strip
 
-    def note(self, y: int, message: str, hint: str, width: int) -> Strip:
+    def note(self, y: int, message: str, hint: str, width: int, height: int) -> Strip:
         """Line `y` of the note that replaces the rows; a blank line if message and hint are empty."""
-        lines = note_lines(message, hint, width)
+        lines = note_lines(message, hint, width, height)
         line = lines[y - 1] if 1 <= y <= len(lines) else ()
         return strip_of(line, width, self._styles[" "])

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from paimark.core.text import Fitted, clean_text, fit, width_of, wrap
+from paimark.core.text import ELLIPSIS, Fitted, clean_text, cut, fit, width_of, wrap
 from paimark.tui.formats import format_value
 from paimark.tui.records.sources import GridColumn, InkText, RowSource
 from paimark.tui.terminal.cells import link_in
@@ -157,9 +157,15 @@ def paint_head(
     return Strip([Segment(*part) for part in parts if part[0]], width)
 
 
-def note_lines(message: str, hint: str, width: int) -> list[Line]:
-    """The reason why there are no rows, and a hint, wrapped and indented like rows."""
+def note_lines(message: str, hint: str, width: int, height: int) -> list[Line]:
+    """The reason why there are no rows, and a hint, wrapped and indented like rows.
+
+    Of a reason that leaves no room for the hint, the end is cut: it is in the log, and may be a long path.
+    """
     room = max(10, width - 2 * GUTTER)
-    lines = [(line, "") for line in wrap(clean_text(message), room)] if message else []
-    lines += [(line, "quiet") for line in wrap(clean_text(hint), room)] if hint else []
+    said = wrap(clean_text(message), room) if message else []
+    then = wrap(clean_text(hint), room) if hint else []
+    if len(said) > (most := max(1, height - len(then))):
+        said = [*said[: most - 1], cut(said[most - 1] + ELLIPSIS, room)]
+    lines = [*((line, "") for line in said), *((line, "quiet") for line in then)]
     return [[(" " * GUTTER, ""), line] for line in lines]

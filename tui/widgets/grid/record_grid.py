@@ -360,7 +360,7 @@ class RecordGrid(Painted, can_focus=True):
             # Without focus the keys go to a line above the grid, which itself holds the filter.
             hint = unfilter_hint(in_dialog=self.screen.is_modal) if self.can_focus else ""
             message, hint = self._arranging.refusal or (self.why_none, hint)
-        return self._painter.note(y, message, hint, width)
+        return self._painter.note(y, message, hint, width, self._rows_in_sight)
 
     @property
     def _rows_in_sight(self) -> int:
