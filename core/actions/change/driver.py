@@ -191,7 +191,7 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
         change.work.progress(Remark(f"half done: run `paimark recover {hold.table.word}` to go on"))
         raise
     except PaimarkError as error:
-        hold.require_table()
+        _require_held(hold, error)
         if isinstance(error, Overwritten):
             _settle(change, hold, error)
         raise Unavailable(
@@ -199,6 +199,18 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
             f"Run `paimark recover {hold.table.word}` to go on. {error.hint}".rstrip(),
         ) from error
     return done, operation
+
+
+def _require_held(hold: Hold, error: PaimarkError) -> None:
+    """Raises `TakenOver` and `TableGone`: then the error is of a change that is no longer this process's."""
+    hold.require_table()
+    try:
+        hold.require()
+    except (TakenOver, TableGone) as over:
+        raise over from error
+    except PaimarkError:
+        # The store does not answer: nobody knows.
+        return
 
 
 def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operation:
