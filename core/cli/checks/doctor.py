@@ -349,7 +349,8 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     manager = SavepointManager(files, table)
     healths = {savepoint.id: health for savepoint, health in manager.health()}
     kept = sum(health == "ok" for health in healths.values())
-    yield Finding("savepoints", "ok", f"{kept} protected by their tags")
+    theirs = "its tag" if kept == 1 else "their tags"
+    yield Finding("savepoints", "ok", f"{counted(kept, 'savepoint')} protected by {theirs}")
     lost = beyond_repair(files, table) if "unprotected" in healths.values() else {}
     for savepoint_id, health in sorted(healths.items()):
         if health == "unprotected":

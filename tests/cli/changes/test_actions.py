@@ -278,6 +278,9 @@ def test_doctor_names_what_is_broken_in_a_table(paimark: Paimark, warehouse: Pat
     assert paimark("doctor", "shop.orders", "--warehouse", warehouse).code == 0
     (warehouse / "shop.db" / "orders" / "tag" / "tag-v2").write_text("{")
     paimark("create-savepoint", "shop.orders", "--warehouse", warehouse)
+    assert (
+        "1 savepoint protected by its tag" in paimark("doctor", "shop.orders", "--warehouse", warehouse).out
+    )
     (warehouse / "shop.db" / "orders" / "tag" / "tag-savepoint.1").unlink()
     ran = paimark("doctor", "shop.orders", "--warehouse", warehouse, "--output", "json")
     broken = [row["detail"] for row in ran.rows if row["state"] == "broken"]
@@ -325,7 +328,7 @@ def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimar
         (one,) = [row for row in of_it if about(*terms).search(row["detail"])]
         return one
 
-    assert found("savepoints", "ok", "1 protected")
+    assert found("savepoints", "ok", "1 savepoint protected")
     assert found("savepoints", "warning", "savepoint 2", "unverified")
     assert found("savepoints", "broken", "savepoint 3", "unprotected")
     assert found("savepoints", "warning", "tag savepoint.9", "main", "foreign")
