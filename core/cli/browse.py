@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from paimark.core.cli.completing import BRANCH, DATABASE, TABLE
-from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.options import AtLeast, GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import Count, local_time, narrate, print_rows
 from paimark.core.errors import PaimarkError, Unavailable
 from paimark.core.storage.files import Denied, Files
@@ -94,7 +94,7 @@ def tables(ctx: click.Context, database: str | None, dropped: bool) -> None:
 @click.command(cls=GlobalCommand)
 @table_argument
 @branch_option
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N newest; all when not given.")
+@click.option("--limit", type=AtLeast(min=1), metavar="N", help="The N newest; all when not given.")
 @click.pass_context
 def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | None) -> None:
     """The snapshots of TABLE, newest first."""

@@ -36,6 +36,15 @@ class GlobalOptions(Flags):
         return load_settings(self)
 
 
+class AtLeast(click.IntRange):
+    """A whole number that is at least `min`; click says of another one that it is no "integer range"."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        with suppress(click.BadParameter):
+            return int(super().convert(value, param, ctx))
+        self.fail(f"{value} is no whole number of {self.min} or more", param, ctx)
+
+
 def takes_note(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that is no action the options of a note."""
     for each in reversed(NOTE):

@@ -10,7 +10,7 @@ import click
 
 from paimark.core.arrow_values import column_values
 from paimark.core.cli.completing import TABLE, VERSION
-from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.options import AtLeast, GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import print_rows, row_writer
 from paimark.core.cli.query.answering import (
     Narrator,
@@ -42,7 +42,7 @@ from paimark.core.travel.diff.versions import find_version, parse_version
 @click.option(
     "--keys", multiple=True, metavar="A,B", help="Columns that identify a row; else the primary key."
 )
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows; all when not given.")
+@click.option("--limit", type=AtLeast(min=0), metavar="N", help="At most N rows; all when not given.")
 @click.option("--summary", is_flag=True, help="Print only how many rows changed, and in which columns.")
 @click.option(
     "-o",

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from paimark.core.cli.completing import BRANCH, TABLE, VERSION_OF_MAIN
-from paimark.core.cli.options import GlobalCommand, global_options
+from paimark.core.cli.options import AtLeast, GlobalCommand, global_options
 from paimark.core.cli.output import local_time, print_rows, row_writer, show
 from paimark.core.cli.query.answering import asking
 from paimark.core.figures import counted, moment
@@ -167,7 +167,7 @@ def blame(
 @click.argument("table", metavar="TABLE", type=TABLE)
 @click.option("--key", "key", metavar="C=V", multiple=True, required=True, help="A column and its value.")
 @click.option("--branch", metavar="NAME", type=BRANCH, help="Look at this branch; main when not given.")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="The N newest changes; all else.")
+@click.option("--limit", type=AtLeast(min=1), metavar="N", help="The N newest changes; all when not given.")
 @click.pass_context
 def history(
     ctx: click.Context, table: str, key: tuple[str, ...], branch: str | None, limit: int | None

@@ -16,7 +16,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
 from paimark.core.actions.registry import Action
 from paimark.core.cli.completing import DATABASE
-from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options, takes_note
+from paimark.core.cli.options import AtLeast, GlobalCommand, GlobalOptions, global_options, takes_note
 from paimark.core.cli.output import give_up, narrate
 from paimark.core.cli.plans import confirm, require_terminal, require_writable, say_plan, terminal_width
 from paimark.core.cli.query.answering import (
@@ -49,7 +49,7 @@ _FOR_SESSION = (
 @click.command(cls=GlobalCommand)
 @click.argument("statement", metavar="[SQL]", required=False)
 @click.option("-f", "--file", metavar="FILE", help="Read the statements from a file; - is stdin.")
-@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows of each statement.")
+@click.option("--limit", type=AtLeast(min=0), metavar="N", help="At most N rows of each statement.")
 @click.option(
     "--database", metavar="NAME", type=DATABASE, help="The database of tables that are named without one."
 )
