@@ -179,11 +179,13 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
 
 def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation]:
     pass_no_return()
+    ends = False
     try:
         change.finish(hold)
         done = change.done()
         operation = _operation(change, hold, done)
         append(hold.context.files, change.logs_at(hold), operation)
+        ends = True
         hold.release()
     except (TakenOver, TableGone):
         raise
@@ -191,7 +193,10 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
         change.work.progress(Remark(f"half done: run `paimark recover {hold.table.word}` to go on"))
         raise
     except PaimarkError as error:
-        _require_held(hold, error)
+        hold.require_table()
+        if not ends:
+            # Later it may be this process that ended it, and got no answer.
+            _require_held(hold, error)
         if isinstance(error, Overwritten):
             _settle(change, hold, error)
         raise Unavailable(
@@ -203,7 +208,6 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation
 
 def _require_held(hold: Hold, error: PaimarkError) -> None:
     """Raises `TakenOver` and `TableGone`: then the error is of a change that is no longer this process's."""
-    hold.require_table()
     try:
         hold.require()
     except (TakenOver, TableGone) as over:
