@@ -195,7 +195,7 @@ def test_rows_without_a_key(
 def test_an_overwrite_replaces_what_it_names(
     tmp_path: Path, judge: Judge, spark_of_library: SparkSession, keys: list[str]
 ) -> None:
-    options = {"bucket": "1"} if keys else {}
+    options = {"bucket": "1", "changelog-producer": "input"} if keys else {}
     table = made(spark_of_library, tmp_path, "d.t", keys=keys, partition_keys=["s"], options=options)
     table.write([(1, 1, "a"), (2, 2, "b"), (3, 3, "c")])
     table.insert([(4, 4, "a")], overwrite=True, s="a")
@@ -206,6 +206,10 @@ def test_an_overwrite_replaces_what_it_names(
     table.insert([(5, 5, "c"), (6, 6, "d")], overwrite=True, dynamic=True)
     assert of_stock(judge, table) == [[4, 4, "a"], [5, 5, "c"], [6, 6, "d"]]
     assert table.insert([], overwrite=True, dynamic=True) is None
+    table.write([(7, 7, "e")], overwrite=True)
+    assert of_stock(judge, table) == [[7, 7, "e"]]
+    # Such a commit has no changelog, and no files of one.
+    assert judge.clean_orphans(tmp_path, table.name) == []
     table.write([], overwrite=True)
     assert of_stock(judge, table) == []
 

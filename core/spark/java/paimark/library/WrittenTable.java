@@ -89,6 +89,10 @@ final class WrittenTable {
         if (replacing != Replacing.NOTHING) {
             // Rows that take the place of others are seen at once.
             options.put(CoreOptions.POSTPONE_BATCH_WRITE_FIXED_BUCKET.key(), "true");
+            if (options().changelogProducer() == CoreOptions.ChangelogProducer.INPUT) {
+                // The library commits no changelog with them: its files would stay for ever.
+                options.put(CoreOptions.CHANGELOG_PRODUCER.key(), CoreOptions.ChangelogProducer.NONE.toString());
+            }
         }
         // Python decides whether a commit is tried again.
         options.put(CoreOptions.COMMIT_MAX_RETRIES.key(), "0");
