@@ -47,6 +47,7 @@ CASES = (
     Case("expiry", "expire-snapshots", {"retain_last": 2}, SAVED),
     Case("branch goes", "delete-branch", {"name": "fix"}, FIX),
     Case("branch is retired", "delete-branch", {"name": "fix", "keep": True}, FIX),
+    Case("branch is renamed", "rename-branch", {"name": "fix", "to": "new"}, FIX),
     Case("replace", "replace-main-branch", {"name": "fix"}, FIX),
     Case("replace undone", "undo", {}, (*FIX, acting("replace-main-branch", name="fix"))),
     Case("fast-forward", "merge-branch", {"name": "ahead"}, (ahead,), saves_first=True),
